@@ -1,30 +1,32 @@
 package neardupbeam
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/neardup/neardup/cmd/neardup/parquet"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// This file cuts and reads Parquet: a part is groups of rows. The index is at the end of a file, and most file systems of
+// This file cuts and reads Parquet, as the program does: a part is groups of rows. The index is at the end of a file, and most file systems of
 // Beam read only forwards; where that is so, a copy of the file is read, which goes when it is closed.
+
+// parquetRoom is how many bytes the pages that are read at one time may take.
+const parquetRoom = 1 << 30
 
 // cutParquet cuts between groups of rows.
 func cutParquet(f *os.File, p part, size int64, emit func(part)) (err error) {
-	defer recoverDamage(&err)
 	file, err := openParquet(f)
 	if err != nil {
 		return err
 	}
 	bytes := int64(0)
-	for _, group := range file.Metadata().RowGroups {
-		p.To += group.NumRows
-		if bytes += group.TotalByteSize; bytes >= size {
+	for g := range file.Groups() {
+		p.To += file.Rows(g)
+		if bytes += file.Bytes(g, file.Columns()); bytes >= size {
 			emit(p)
 			p.From, bytes = p.To, 0
 		}
@@ -40,19 +42,11 @@ func openParquet(f *os.File) (*parquet.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parquet.OpenFile(f, info.Size())
-}
-
-// recoverDamage makes an error of a panic of the library, which a damaged file may cause.
-func recoverDamage(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("damaged Parquet: %v", p)
-	}
+	return parquet.Open(f, info.Size(), parquetRoom)
 }
 
 // readParquet reads a document from each row.
 func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(Document), note func(Note)) (err error) {
-	defer recoverDamage(&err)
 	local, isLocal := from.(*os.File)
 	if !isLocal || packed != "" {
 		if local, err = copyToDisk(from, packed); err != nil {
@@ -64,37 +58,50 @@ func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(D
 	if err != nil {
 		return err
 	}
-	r := parquet.NewGenericReader[map[string]any](file, file.Schema())
-	defer r.Close()
-	if err := r.SeekToRow(p.From); err != nil {
+	isText, err := rows.TextColumns(file)
+	if err != nil {
 		return err
 	}
-	if p.To == 0 {
-		p.To = file.NumRows()
-	}
-	names := fn.texts()
-	rows := make([]map[string]any, 64)
-	for at := p.From; at < p.To; {
-		rows = rows[:min(int64(len(rows)), p.To-at)]
-		for i := range rows {
-			rows[i] = map[string]any{}
+	reader := rows.NewParquetReader(file.Schema(), isText)
+	fields, names := rows.ParquetNames(file.Schema()), fn.texts()
+	first := int64(0) // the row that a group begins with
+	for g := range file.Groups() {
+		last := first + file.Rows(g)
+		if last > p.From && (p.To == 0 || first < p.To) {
+			err := readGroup(file, g, func(n int64, row rows.Struct) {
+				if at := first + n; at > p.From && (p.To == 0 || at <= p.To) {
+					fn.row(row, names, fmt.Sprintf("%s:%d", p.Path, at), emit, note)
+				}
+			}, reader, fields)
+			if err != nil {
+				return err
+			}
 		}
-		n, err := r.Read(rows)
-		for _, row := range rows[:n] {
-			at++
-			fn.row(row, names, fmt.Sprintf("%s:%d", p.Path, at), emit, note)
-		}
-		if err == io.EOF && at == p.To {
-			return nil
-		}
-		if err == nil && n == 0 {
-			err = io.ErrNoProgress
-		}
-		if err != nil {
-			return fmt.Errorf("row %d: %w", at+1, err)
-		}
+		first = last
 	}
 	return nil
+}
+
+// readGroup calls use with each row of a group, and its number in it, from 1.
+func readGroup(file *parquet.File, g int, use func(n int64, row rows.Struct), reader *rows.ParquetReader, fields []string) error {
+	group, err := file.Group(g, file.Columns())
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	n := int64(0)
+	for err = group.Next(); err == nil; err = group.Next() {
+		var row rows.Struct
+		for i, v := range reader.Read(group.Row()) {
+			row = append(row, rows.Field{Name: fields[i], Value: v})
+		}
+		n++
+		use(n, row)
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("row %d of the group: %w", n+1, err)
 }
 
 // copyToDisk copies a file, unpacked, to a temporary one. Who calls it removes that.
@@ -115,31 +122,45 @@ func copyToDisk(from io.Reader, packed string) (*os.File, error) {
 }
 
 // row makes a document of a row. names are the columns with texts.
-func (fn *readFn) row(row map[string]any, names []string, place string, emit func(Document), note func(Note)) {
-	text, wrong := textOf(names, "column", func(name string) any { return row[name] })
+func (fn *readFn) row(row rows.Struct, names []string, place string, emit func(Document), note func(Note)) {
+	of := func(name string) rows.Value {
+		for _, f := range row {
+			if f.Name == name {
+				return f.Value
+			}
+		}
+		return nil
+	}
+	text, wrong := textOf(names, "column", func(name string) any { return plainValue(of(name)) })
 	if wrong != "" {
 		note(Note{BadInput, place, wrong})
 		return
 	}
 	d := Document{ID: place, Text: text}
-	if id, ok := row[or(fn.ID, "id")]; ok && id != nil {
-		d.ID = or(fmt.Sprint(id), place)
+	if id := of(or(fn.ID, "id")); id != nil {
+		d.ID = or(rows.Text(id), place)
 	}
-	for name, value := range row {
-		x, ok := value.(float64)
-		if y, single := value.(float32); single {
-			x, ok = float64(y), true
-		}
-		if ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
-			row[name] = nil
-			note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", name, x)})
+	for i, f := range row {
+		if x, isFloat := f.Value.(float64); isFloat && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			row[i].Value = nil
+			note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", f.Name, x)})
 		}
 	}
-	raw, err := json.Marshal(row)
-	if err != nil { // a number like that within a list or a group
-		note(Note{BadInput, place, "it cannot be written as JSON: " + err.Error()})
-		return
-	}
-	d.Raw = string(raw)
+	d.Raw = string(rows.AppendJSON(nil, row))
 	emit(d)
+}
+
+// plainValue returns a value as encoding/json has it: texts, and lists of them.
+func plainValue(v rows.Value) any {
+	switch v := v.(type) {
+	case rows.List:
+		list := make([]any, len(v))
+		for i, x := range v {
+			list[i] = plainValue(x)
+		}
+		return list
+	case []byte:
+		return string(v)
+	}
+	return v
 }

@@ -185,8 +185,8 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 	return d.put(id, made)
 }
 
-// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents for each
-// processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
+// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
+// of text, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
 // returns that error; the documents read before have been added, unlike with AddAll of an index. The sequence may call
 // methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
@@ -200,7 +200,7 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 		made []content.Document
 		errs []error
 	}
-	size := 256 * runtime.GOMAXPROCS(0)
+	size, most, held := 256*runtime.GOMAXPROCS(0), 8<<20*runtime.GOMAXPROCS(0), 0 // documents and bytes of a batch
 	now, next := &batch{}, &batch{}
 	added := make(chan error, 1)
 	added <- nil
@@ -240,7 +240,12 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 		if err := ctx.Err(); err != nil {
 			return end(err)
 		}
-		if now.docs = append(now.docs, document{id, of}); len(now.docs) == size {
+		now.docs = append(now.docs, document{id, of})
+		if text, isText := of.(neardup.Text); isText {
+			held += len(text)
+		}
+		if len(now.docs) == size || held >= most {
+			held = 0
 			if err := flush(); err != nil {
 				return err
 			}

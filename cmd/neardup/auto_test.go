@@ -43,7 +43,7 @@ func groupsIn(clusters string) string {
 func TestAuto(t *testing.T) {
 	files := map[string]string{"x.jsonl": chain()}
 	for _, test := range []struct{ args, groups string }{
-		{"--method auto", "c1: c0 c1 c2\nc3: c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto", "c1: c0 c1 c2\nc3: c3\nc5: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 		{"--method auto --keep newest", "c1: c0 c1 c2\nc3: c3\nc5: c4 c5\ne3: e1 e3\ne2: e2\nx2: x1 x2\n"},
 		{"--method auto --group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 		{"--method auto --group chains --keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},

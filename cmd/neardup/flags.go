@@ -184,8 +184,8 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 		if o.Memory, err = parseBytes(f.Memory); err != nil {
 			return nil, fmt.Errorf("--memory %q: %w", f.Memory, err)
 		}
-		o.Cols.Memory = o.Memory
 	}
+	o.Cols.Room = pipeline.Room(o.Memory)
 	if wrong := o.Check(isGiven); wrong != "" {
 		return nil, errors.New(wrong)
 	}

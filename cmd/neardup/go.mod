@@ -50,7 +50,6 @@ require (
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/rivo/uniseg v0.4.7 // indirect
-	github.com/saintfish/chardet v0.0.0-20230101081208-5e3ef4b5456d
 	github.com/ulikunitz/xz v0.5.17
 	github.com/vcaesar/cedar v0.20.2 // indirect
 	github.com/xuri/excelize/v2 v2.11.1

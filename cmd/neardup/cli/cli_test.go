@@ -55,7 +55,7 @@ func TestDecompressCut(t *testing.T) {
 		w.Write(text)
 		w.Close()
 		read := func(b []byte) ([]byte, error) {
-			r, finish, err := Decompress(bytes.NewReader(b), form.name)
+			r, finish, err := Decompress(bytes.NewReader(b), form.name, 0)
 			if err != nil {
 				return nil, err
 			}

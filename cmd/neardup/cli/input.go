@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,9 @@ func InFile(path string, err error) error {
 }
 
 // Decompress returns a reader of the decompressed content of r, for gzip, zstd, xz and bzip2. It recognises
-// them by the first bytes or by the name. The caller must call finish at the end.
-func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err error) {
+// them by the first bytes or by the name. Of zstd and xz, a decoder holds as much of the content as the file asks for;
+// beyond room bytes that is an error. The caller must call finish at the end.
+func Decompress(r io.Reader, path string, room int64) (plain io.Reader, finish func(), err error) {
 	b := bufio.NewReaderSize(r, 1<<18)
 	magic, err := b.Peek(4)
 	switch {
@@ -48,14 +50,17 @@ func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err e
 		}
 		return z, func() {}, nil
 	case bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) || strings.HasSuffix(path, ".zst"):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(1<<31))
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(min(max(room, leastRoom), 1<<31))))
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
 		}
-		return z, z.Close, nil
+		return &saysRoom{z}, z.Close, nil
 	case bytes.HasPrefix(magic, []byte("BZh")) || strings.HasSuffix(path, ".bz2"):
 		return bzip2.NewReader(b), func() {}, nil
 	case bytes.HasPrefix(magic, []byte("\xFD7zX")) || strings.HasSuffix(path, ".xz"):
+		if dictionary := xzDictionary(b); dictionary > max(room, leastRoom) {
+			return nil, nil, fmt.Errorf("%s:1: its dictionary of %d MB %w", path, dictionary>>20, errRoom)
+		}
 		from := &ending{Reader: b}
 		z, err := xz.NewReader(from)
 		if err != nil {
@@ -64,6 +69,48 @@ func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err e
 		return &wholeXZ{z, from}, func() {}, nil
 	}
 	return b, func() {}, nil
+}
+
+// leastRoom is the window that decoders have in any case: that of zstd -9 and xz -6.
+const leastRoom = 8 << 20
+
+var errRoom = errors.New("needs more than a quarter of --memory")
+
+// A saysRoom says what to do about a window that is too large.
+type saysRoom struct{ io.Reader }
+
+func (s *saysRoom) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = fmt.Errorf("its window %w", errRoom)
+	}
+	return n, err
+}
+
+// xzDictionary returns the size of the dictionary of the first block of an .xz file (The .xz File Format, 3.1 and 5.3.1), or 0.
+func xzDictionary(b *bufio.Reader) int64 {
+	header, _ := b.Peek(64)
+	if len(header) < 24 || header[12] == 0 {
+		return 0
+	}
+	at := 14
+	for flag := byte(0x40); flag != 0; flag <<= 1 { // sizes, which may be missing
+		if header[13]&flag == 0 {
+			continue
+		}
+		_, n := binary.Uvarint(header[at:])
+		if at += n; n <= 0 || at+3 > len(header) {
+			return 0
+		}
+	}
+	if header[at] != 0x21 || header[at+1] != 1 || header[at+2] > 40 { // LZMA2
+		return 0
+	}
+	bits := int64(header[at+2])
+	if bits == 40 {
+		return 1<<32 - 1
+	}
+	return (2 | bits&1) << (bits/2 + 11)
 }
 
 // A wholeXZ reads what is compressed by xz, and says if it is cut off. The library takes a cut between two blocks for the end.

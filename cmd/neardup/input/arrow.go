@@ -7,12 +7,14 @@ import (
 	"io"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	flatbuffers "github.com/google/flatbuffers/go"
 
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -28,9 +30,9 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 	defer done()
 	line := int32(1)
 	defer s.recovered(&line, &err) // the library trusts what it reads
-	batches, closeFile, err := openArrow(file, size)
+	batches, closeFile, err := openArrow(file, size, cols.Room)
 	if err != nil {
-		return fmt.Errorf("%s:1: %w", s.Path, err)
+		return fmt.Errorf("%s:1: %w", s.Path, plainly(err))
 	}
 	defer closeFile()
 	schema := batches.Schema()
@@ -53,7 +55,7 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
+			return fmt.Errorf("%s:%d: %w", s.Path, line, plainly(err))
 		}
 		if batch.NumRows() > 1<<24+size { // a column of nulls takes no bytes
 			return fmt.Errorf("%s:%d: it says that %d rows follow", s.Path, line, batch.NumRows())
@@ -78,6 +80,17 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 	}
 }
 
+// plainly returns an error of the library, and of one that it has made of a panic, what it means.
+func plainly(err error) error {
+	if errors.Is(err, parquet.ErrMemory) || strings.Contains(err.Error(), parquet.ErrMemory.Error()) {
+		return parquet.ErrMemory
+	}
+	if strings.Contains(err.Error(), "runtime error") {
+		return errors.New("a batch of rows is damaged")
+	}
+	return err
+}
+
 // batches are those of a file or a stream.
 type batches interface {
 	Schema() *arrow.Schema
@@ -85,7 +98,7 @@ type batches interface {
 }
 
 // openArrow opens a file or a stream.
-func openArrow(file io.ReaderAt, size int64) (batches, func(), error) {
+func openArrow(file io.ReaderAt, size, room int64) (batches, func(), error) {
 	if err := checkSchema(file, size); err != nil {
 		return nil, nil, err
 	}
@@ -95,13 +108,13 @@ func openArrow(file io.ReaderAt, size int64) (batches, func(), error) {
 	}
 	whole := io.NewSectionReader(file, 0, size)
 	if string(begin) == "ARROW1" {
-		from, err := ipc.NewFileReader(whole, ipc.WithAllocator(bounded{size}))
+		from, err := ipc.NewFileReader(whole, ipc.WithAllocator(&bounded{room: room}))
 		if err != nil {
 			return nil, nil, err
 		}
 		return from, func() { from.Close() }, nil
 	}
-	from, err := ipc.NewReader(whole, ipc.WithAllocator(bounded{size}))
+	from, err := ipc.NewReader(whole, ipc.WithAllocator(&bounded{room: room}))
 	if err != nil {
 		return nil, nil, fmt.Errorf("not Arrow, or Feather of version 1: %w", err)
 	}
@@ -157,20 +170,30 @@ func (c *schemaCheck) check(t flatbuffers.Table, fields, metadata flatbuffers.VO
 	}
 }
 
-// A bounded allocator refuses what a file of this size cannot need, since the library believes all lengths in it. Buffers may be compressed, so
-// one may have 64 times the size of the file, and 256 MB more.
-type bounded struct{ size int64 }
-
-func (b bounded) Allocate(n int) []byte { return b.Reallocate(n, nil) }
-
-func (b bounded) Reallocate(n int, old []byte) []byte {
-	if int64(n) > 1<<28+64*b.size {
-		panic(fmt.Sprintf("it says that a part of it has %d bytes", n)) // which recovered turns into an error
-	}
-	return memory.DefaultAllocator.Reallocate(n, old)
+// A bounded allocator refuses what is beyond the room, since the library believes all lengths in a file.
+type bounded struct {
+	memory.GoAllocator
+	room int64
+	live atomic.Int64
 }
 
-func (b bounded) Free([]byte) {}
+func (b *bounded) take(n int) {
+	if b.live.Add(int64(n)) > b.room {
+		panic(fmt.Errorf("a part of %d bytes %w", n, parquet.ErrMemory)) // which recovered turns into an error
+	}
+}
+
+func (b *bounded) Allocate(n int) []byte {
+	b.take(n)
+	return b.GoAllocator.Allocate(n)
+}
+
+func (b *bounded) Reallocate(n int, old []byte) []byte {
+	b.take(n - len(old))
+	return b.GoAllocator.Reallocate(n, old)
+}
+
+func (b *bounded) Free(old []byte) { b.live.Add(int64(-len(old))) }
 
 // needs reports which fields are needed. ends has where the columns of each end.
 func (h *Header) needs(ends []int, cols Columns) []bool {

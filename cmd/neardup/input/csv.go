@@ -209,10 +209,13 @@ func (p *parse) line(l textLine) {
 			return
 		}
 	}
-	for b != nil {
+	for b != nil && len(p.ends) <= mostCells {
 		b = p.cell(b)
 	}
 }
+
+// mostCells is how many cells a row has at most, 64 times as many as in a spreadsheet: each takes more memory than the separator behind it.
+const mostCells = 1 << 20
 
 // end ends a cell.
 func (p *parse) end() { p.ends = append(p.ends, len(p.buf)) }

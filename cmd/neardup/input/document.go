@@ -400,9 +400,10 @@ func isMangled(raw []byte) bool {
 
 // readJSON is read for a file with an array of objects, or with objects one after the other. The line of an
 // object is the line that it begins in, or if others began there, counts on from it.
-func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, yield func(Item) bool) error {
-	counted := &lineCounter{r: r}
+func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, room int64, yield func(Item) bool) error {
+	counted := &lineCounter{r: r, room: room}
 	d := json.NewDecoder(counted)
+	counted.used = d.InputOffset
 	where := func(offset int64) int32 { return counted.line(offset) }
 	fail := func(err error) error {
 		line := where(d.InputOffset())
@@ -455,9 +456,15 @@ type lineCounter struct {
 	lines int32   // how many ends were dropped
 	read  int64
 	ahead []byte
+
+	room int64        // how many bytes may be read ahead of used
+	used func() int64 // the end of the last value
 }
 
 func (c *lineCounter) Read(p []byte) (n int, err error) {
+	if c.read-c.used() > c.room {
+		return 0, fmt.Errorf("a value has more than %d bytes, for which there is no room", c.room)
+	}
 	if len(c.ahead) > 0 {
 		n = copy(p, c.ahead)
 		c.ahead = c.ahead[n:]

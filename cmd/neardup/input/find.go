@@ -21,6 +21,7 @@ import (
 // A Finder collects sources.
 type Finder struct {
 	Format  string // as the user told it; "" to go by the names
+	Room    int64  // of the sources
 	Sources []Source
 	Passed  []string // files in directories that have other formats
 	Hidden  []string // files and folders in directories whose names begin with a point
@@ -60,7 +61,7 @@ func (f *Finder) Add(path string) {
 	info, err := os.Stat(path)
 	switch format := FormatOf(path, f.Format); {
 	case path == "-":
-		f.Sources = append(f.Sources, Source{Path: path, Format: cmp.Or(f.Format, "jsonl")})
+		f.Sources = append(f.Sources, Source{Path: path, Format: cmp.Or(f.Format, "jsonl"), Room: f.Room})
 	case err != nil:
 		f.fail(path, cli.InFile(path, err))
 	case info.IsDir():
@@ -68,7 +69,7 @@ func (f *Finder) Add(path string) {
 	case format == "":
 		f.fail(path, fmt.Errorf("%s: not a known format (%s); give it with --format", path, knownEnds()))
 	default:
-		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info})
+		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info, Room: f.Room})
 	}
 }
 
@@ -126,7 +127,7 @@ func (f *Finder) addFound(path string) {
 	case format == "" || format == Fingerprints || !info.Mode().IsRegular():
 		f.Passed = append(f.Passed, path)
 	default:
-		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info})
+		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info, Room: f.Room})
 	}
 }
 

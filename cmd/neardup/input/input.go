@@ -3,6 +3,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -32,6 +33,7 @@ type Source struct {
 	Header   *Header   // of a table, once it was read
 	HasMark  bool      // it begins with a byte order mark of UTF-8
 	Encoding *Encoding // nil if it is UTF-8. Otherwise places in it are not places in the file
+	Room     int64     // how many bytes a decoder may take that decompresses it
 	Notes    []string  // what the user should know about how it was read
 	Err      error     // why the source cannot be read; nil if it can
 }
@@ -91,7 +93,7 @@ type Columns struct {
 	IsRecord                  bool   // documents are records, which have no text
 	All                       bool   // all columns of a row are needed, not only those of the document
 	Typed                     bool   // with their types
-	Memory                    int64  // how many bytes the call may use; 0 for the default
+	Room                      int64  // how many bytes a reader may take for what a file says about itself
 }
 
 // Texts returns the fields that make the text.
@@ -153,7 +155,7 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 			r = &streamed{file: f}
 		}
 	}
-	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.Path)
+	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.Path, s.Room)
 	if err != nil {
 		closeFile()
 		return nil, nil, err
@@ -193,7 +195,7 @@ func (s *Source) Beginning(offset int64, cols Columns) string {
 		return ""
 	}
 	defer f.Close()
-	r, finish, err := cli.Decompress(f, s.Path)
+	r, finish, err := cli.Decompress(f, s.Path, s.Room)
 	if err != nil {
 		return ""
 	}
@@ -219,6 +221,7 @@ func (s *Source) Beginning(offset int64, cols Columns) string {
 // rest of the source cannot be read.
 func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(Item) bool) error {
 	at := func(line int32) Item { return Item{Place: Place{int32(n), line}} }
+	cols.Room = cmp.Or(cols.Room, 1<<30)
 	switch s.Format {
 	case "xlsx":
 		return s.readSheet(r, at, cols, yield)
@@ -235,7 +238,7 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 			return err
 		}
 		if s.Format == "json" {
-			return s.readJSON(plain, at, maxLine, yield)
+			return s.readJSON(plain, at, maxLine, max(cols.Room/2, int64(maxLine)), yield)
 		}
 		return s.readWhole(plain, at(1), maxLine, yield)
 	}

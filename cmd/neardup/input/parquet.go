@@ -8,14 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/neardup/neardup/cmd/neardup/parquet"
 	"github.com/neardup/neardup/cmd/neardup/rows"
-	"github.com/neardup/neardup/internal/textfile"
 )
 
 // This file reads Parquet. Of each row only the columns that are needed are read; several row groups are read at the same time.
@@ -26,9 +24,6 @@ type parquetHeader struct {
 	Compression compress.Compression
 	reader      func() (*rows.ParquetReader, error) // which looks at untyped columns first
 }
-
-// room is how many bytes a reader of a format may allocate for what a file says about itself: a quarter of the memory.
-func (c *Columns) room() int64 { return textfile.Budget(c.Memory) / 4 }
 
 // readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
 // text with a line for each element.
@@ -73,7 +68,7 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, max
 			}
 		})
 	}
-	ahead := groupsAtOnce(p, needed, cols.room())
+	ahead := groupsAtOnce(p, needed, cols.Room)
 	for g := range ahead {
 		begin(g)
 	}
@@ -97,7 +92,7 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, max
 
 // openParquet opens a file and finds the columns of the documents in it.
 func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parquet.File, error) {
-	p, err := parquet.Open(from, size, cols.room())
+	p, err := parquet.Open(from, size, cols.Room)
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
@@ -166,7 +161,7 @@ func (s *Source) readRows(p *parquet.File, at func(int32) Item, yield func(Item)
 
 // readWholeGroup yields the rows of a group, and reports whether yield wants more.
 func (s *Source) readWholeGroup(p *parquet.File, g int, line *int32, at func(int32) Item, yield func(Item) bool) (bool, error) {
-	group, err := p.Group(g, allColumns(p))
+	group, err := p.Group(g, p.Columns())
 	if err != nil {
 		return false, fmt.Errorf("%s:%d: %w", s.Path, *line+1, err)
 	}
@@ -187,52 +182,15 @@ func (s *Source) readWholeGroup(p *parquet.File, g int, line *int32, at func(int
 	}
 }
 
-func allColumns(p *parquet.File) (all []int) {
-	for i := range p.Schema().NumColumns() {
-		all = append(all, i)
-	}
-	return all
-}
-
-// textColumns reports of each column whether its bytes are text, where the schema says nothing about them: many programs write texts without
-// saying so. They are if all of them are UTF-8; otherwise none of the column is taken for text.
+// textColumns is [rows.TextColumns], and notes the columns of bytes.
 func (s *Source) textColumns(p *parquet.File) ([]bool, error) {
-	isText := make([]bool, p.Schema().NumColumns())
-	var open []int
+	isText, err := rows.TextColumns(p)
 	for i, c := range p.Schema().Columns() {
-		if rows.IsUntyped(c) {
-			isText[i], open = true, append(open, i)
-		}
-	}
-	for g := 0; g < p.Groups() && len(open) > 0; g++ {
-		if err := lookAtBytes(p, g, open, isText); err != nil {
-			return nil, err
-		}
-	}
-	for _, i := range open {
-		if !isText[i] {
+		if err == nil && rows.IsUntyped(c) && !isText[i] {
 			s.Note("the column %q has bytes that are not text; they are written as base64", s.Header.Names[i])
 		}
 	}
-	return isText, nil
-}
-
-// lookAtBytes clears isText for the columns of a row group that have bytes which are not text.
-func lookAtBytes(p *parquet.File, g int, columns []int, isText []bool) error {
-	group, err := p.Group(g, columns)
-	if err != nil {
-		return err
-	}
-	defer group.Close()
-	for err = group.Next(); err == nil; err = group.Next() {
-		for _, i := range columns {
-			isText[i] = isText[i] && !slices.ContainsFunc(group.Cells(i), func(c parquet.Cell) bool { return !utf8.Valid(c.Bytes) })
-		}
-	}
-	if err == io.EOF {
-		return nil
-	}
-	return err
+	return isText, err
 }
 
 // A parquetChunk is some rows of a row group, or what is wrong with the next ones.
@@ -323,9 +281,15 @@ func cellsText(c *schema.Column, cells []parquet.Cell, most int) (string, bool) 
 	return b.String(), true
 }
 
-// recovered turns a panic into an error. line is where the work began, or where it is.
+// recovered turns a panic of a library into an error. line is where the work began, or where it is.
 func (s *Source) recovered(line *int32, err *error) {
-	if wrong := recover(); wrong != nil {
+	switch wrong := recover().(type) {
+	case nil:
+	case runtime.Error: // whose text helps nobody
+		*err = fmt.Errorf("%s:%d: the file is damaged here or later", s.Path, *line)
+	case error:
+		*err = fmt.Errorf("%s:%d: %w", s.Path, *line, plainly(wrong))
+	default:
 		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.Path, *line, wrong)
 	}
 }

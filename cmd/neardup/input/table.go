@@ -433,6 +433,9 @@ type oddRows struct{ short, long, blank, inner, backslash int }
 // fit returns the cells of a row, as many as the header has. A row may lack the last ones, if they have no names.
 func (o *oddRows) fit(row *record, want, named int) ([]string, error) {
 	cells := row.cells
+	if len(cells) > mostCells {
+		return nil, fmt.Errorf("the row has more than %d cells", mostCells)
+	}
 	if len(cells) > want {
 		if filled(cells[want:]) > 0 {
 			return nil, fmt.Errorf("the row has %d cells, and the header has %d; is a separator not in quotes?", len(cells), want)

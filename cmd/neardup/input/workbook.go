@@ -8,7 +8,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/neardup/neardup/cmd/neardup/rows"
+	"github.com/neardup/neardup/cmd/neardup/workbook"
 )
 
 // This file reads workbooks of Excel and LibreOffice (.xlsx).
@@ -78,9 +78,9 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 		return fmt.Errorf("%s:1: %w; its sheets are %q", s.Path, err, sheets)
 	}
 	defer cells.Close()
-	var typed *rows.SheetReader
+	var typed *workbook.Reader
 	if cols.Typed {
-		if typed, err = rows.NewSheetReader(book, sheet); err != nil {
+		if typed, err = workbook.NewReader(book, sheet); err != nil {
 			return fmt.Errorf("%s:1: %w", s.Path, err)
 		}
 	}
@@ -158,7 +158,7 @@ func lastFilled(row []string) int {
 }
 
 // rowOf gives an item the cells of its row, and their values if typed is not nil.
-func (s *Source) rowOf(it Item, row []string, typed *rows.SheetReader) Item {
+func (s *Source) rowOf(it Item, row []string, typed *workbook.Reader) Item {
 	names := len(s.Header.Names)
 	for len(row) < names { // the library leaves out empty cells at the end
 		row = append(row, "")

@@ -7,7 +7,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/cmd/neardup/rows"
+	"github.com/neardup/neardup/cmd/neardup/workbook"
 )
 
 // This file writes workbooks: a new one with the documents of any sources, or the one workbook that was read, without the rows that are removed.
@@ -15,11 +15,11 @@ import (
 // A sheetOut writes a new workbook with one sheet.
 type sheetOut struct {
 	tableOut
-	to *rows.SheetWriter
+	to *workbook.Writer
 }
 
 func newSheetOut(table tableOut) (Writer, error) {
-	sheet, err := rows.NewSheetWriter(table.columns.Names(), table.columns.Len())
+	sheet, err := workbook.NewWriter(table.columns.Names(), table.columns.Len())
 	return &sheetOut{table, sheet}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -101,17 +102,21 @@ func (g *Group) Close() {
 	}
 }
 
-// batch is how many cells are decoded at once.
-const batch = 256
+// batch is how many cells are decoded at once, and fewAtOnce of an encoding in which they may take much more than in their page.
+const (
+	batch     = 256
+	fewAtOnce = 16
+)
 
 // A chunk is a column of a row group.
 type chunk struct {
-	from  file.ColumnChunkReader
-	read  func(c *chunk) (levels int64, values int, err error)
-	of    *schema.Column
-	group int
-	left  int64 // how many cells were not decoded yet, by the footer
-	check check
+	from   file.ColumnChunkReader
+	read   func(c *chunk) (levels int64, values int, err error)
+	of     *schema.Column
+	group  int
+	left   int64 // how many cells were not decoded yet, by the footer
+	atOnce int64 // how many are decoded at once
+	check  check
 
 	defs, reps [batch]int16
 	cells      []Cell // decoded, the next ones first
@@ -128,7 +133,10 @@ func (f *File) chunk(n, column int) (*chunk, error) {
 	if err := f.checkDictionary(group, meta, column); err != nil {
 		return nil, err
 	}
-	c := &chunk{of: of, group: n, left: meta.NumValues(), check: newCheck(meta, of)}
+	c := &chunk{of: of, group: n, left: meta.NumValues(), atOnce: batch, check: newCheck(meta, of)}
+	if slices.Contains(meta.Encodings(), parquet.Encodings.DeltaByteArray) {
+		c.atOnce = fewAtOnce
+	}
 	pages, err := group.GetColumnPageReader(column)
 	if err != nil {
 		return nil, err
@@ -283,7 +291,7 @@ func readerOf(from file.ColumnChunkReader) func(c *chunk) (int64, int, error) {
 func typed[T any](read func(int64, []T, []int16, []int16) (int64, int, error), put func(T, *Cell)) func(c *chunk) (int64, int, error) {
 	var values [batch]T
 	return func(c *chunk) (int64, int, error) {
-		levels, n, err := read(min(batch, c.left), values[:], c.defs[:], c.reps[:])
+		levels, n, err := read(min(c.atOnce, c.left), values[:], c.defs[:], c.reps[:])
 		for i := range n {
 			c.buf[i].Bytes = nil
 			put(values[i], &c.buf[i])

@@ -51,6 +51,14 @@ func Open(r io.ReaderAt, size, room int64) (f *File, err error) {
 // Schema returns the schema.
 func (f *File) Schema() *schema.Schema { return f.from.MetaData().Schema }
 
+// Columns returns the numbers of all columns.
+func (f *File) Columns() (all []int) {
+	for i := range f.Schema().NumColumns() {
+		all = append(all, i)
+	}
+	return all
+}
+
 // Groups returns the number of row groups.
 func (f *File) Groups() int { return f.from.NumRowGroups() }
 

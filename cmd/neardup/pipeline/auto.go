@@ -43,7 +43,7 @@ type feed struct {
 
 // newFeed returns a feed to take, which gets the texts in order and must read all of them, also after an error.
 func newFeed(take func(texts <-chan numbered) error) *feed {
-	f := &feed{texts: make(chan numbered, 256), done: make(chan struct{})}
+	f := &feed{texts: make(chan numbered, 16), done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
 		f.err = take(f.texts)

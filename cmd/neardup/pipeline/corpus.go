@@ -29,7 +29,7 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 	f, err := os.Open(path)
 	if err == nil {
 		defer f.Close()
-		plain, finish, err := cli.Decompress(f, path)
+		plain, finish, err := cli.Decompress(f, path, 1<<27)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (o *Options) NewCollection(stderr io.Writer) *collection {
 
 // FindInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
 func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
-	f := input.Finder{Format: o.Format}
+	f := input.Finder{Format: o.Format, Room: Room(o.Memory)}
 	if o.Against != "" {
 		f.Find(o.Against)
 	}

@@ -35,7 +35,7 @@ func ReadLabels(path string) ([]readLabel, error) {
 		return nil, cli.InFile(path, err)
 	}
 	defer f.Close()
-	plain, finish, err := cli.Decompress(f, path)
+	plain, finish, err := cli.Decompress(f, path, 1<<27)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (c *leaking) writeAll(o *Options, stdin io.Reader) error {
 
 // findTests finds the files of the tests. It returns an error if one of them cannot be read, or is also an output.
 func (c *leaking) findTests(o *Options) error {
-	f := input.Finder{Format: c.Format}
+	f := input.Finder{Format: c.Format, Room: c.cols.Room}
 	f.Find(c.Tests)
 	for _, s := range f.Sources {
 		switch {

@@ -17,6 +17,9 @@ func limitMemory(memory int64) (end func()) {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
+// Room returns how many bytes a reader of a file may take for what the file says about itself: a quarter of what a call may use.
+func Room(memory int64) int64 { return textfile.Budget(memory) / 4 }
+
 // machineMemory returns the memory of the machine in bytes, or 0.
 func machineMemory() float64 { return float64(textfile.Machine()) }
 

@@ -3,11 +3,14 @@ package rows
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	arrow "github.com/apache/arrow-go/v18/parquet"
@@ -54,6 +57,42 @@ func Variants(s *schema.Schema) (names []string) {
 // IsUntyped reports whether the schema says nothing about the bytes of a column.
 func IsUntyped(c *schema.Column) bool {
 	return c.PhysicalType() == arrow.Types.ByteArray && c.LogicalType().IsNone()
+}
+
+// TextColumns reports of each column whether its bytes are text, where the schema says nothing about them: many programs write texts without
+// saying so. They are if all of them are UTF-8; otherwise none of the column is taken for text. It reads these columns.
+func TextColumns(p *parquet.File) ([]bool, error) {
+	isText := make([]bool, p.Schema().NumColumns())
+	var open []int
+	for i, c := range p.Schema().Columns() {
+		if IsUntyped(c) {
+			isText[i], open = true, append(open, i)
+		}
+	}
+	for g := 0; g < p.Groups() && len(open) > 0; g++ {
+		if err := lookAtBytes(p, g, open, isText); err != nil {
+			return nil, err
+		}
+	}
+	return isText, nil
+}
+
+// lookAtBytes clears isText for the columns of a row group that have bytes which are not text.
+func lookAtBytes(p *parquet.File, g int, columns []int, isText []bool) error {
+	group, err := p.Group(g, columns)
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	for err = group.Next(); err == nil; err = group.Next() {
+		for _, i := range columns {
+			isText[i] = isText[i] && !slices.ContainsFunc(group.Cells(i), func(c parquet.Cell) bool { return !utf8.Valid(c.Bytes) })
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // Read returns the values of a row, one for each field.

@@ -2,9 +2,9 @@
 //
 //	rows.go     the values, as text for a cell, and as JSON
 //	columns.go  the columns of rows that have no header, and their types
-//	parquet.go  values of Parquet, both ways
+//	parquet.go  values of rows of Parquet
+//	shred.go    rows of Parquet of values
 //	arrow.go    values of Arrow, both ways
-//	sheet.go    cells of workbooks, both ways
 //
 // What a format cannot hold is written by a rule: in a cell of text, a list and a struct are JSON, bytes are base64, null is empty, and times
 // are as in ISO 8601. JSON has times and bytes as the same texts, and numbers that are none, such as NaN, as texts.

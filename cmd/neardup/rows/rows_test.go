@@ -14,7 +14,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/xuri/excelize/v2"
 
 	"github.com/neardup/neardup/cmd/neardup/parquet"
 )
@@ -310,95 +309,4 @@ func FuzzParseJSON(f *testing.F) {
 			t.Fatalf("%q: %#v became %#v, %v", text, v, again, err)
 		}
 	})
-}
-
-// TestSheet writes values into a workbook and reads them again.
-func TestSheet(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 2, 28, 23, 59, 58, 0, time.UTC)
-	written := []Value{true, Number("42"), Number("-1.50"), 0.1, Time{at, Local}, Time{at.Truncate(24 * time.Hour), Date}, Time{time.Date(1970, 1, 1, 6, 7, 8, 0, time.UTC), Clock},
-		"=1+1", "007", nil, List{Number("1"), "x"}, Time{at, Instant}, Number("12345678901234567890"), []byte{255}}
-	want := []string{"true", "42", "-1.5", "0.1", "2026-02-28T23:59:58", "2026-02-28", "06:07:08", "=1+1", "007", "", `[1,"x"]`, "2026-02-28T23:59:58Z", "12345678901234567890", "/w=="}
-	header := make([]string, len(written))
-	for i := range header {
-		header[i] = fmt.Sprint("column ", i)
-	}
-	const rows = 150 // more than show the widths
-	w, err := NewSheetWriter(header, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range rows {
-		if err := w.Write(written); err != nil {
-			t.Fatal(err)
-		}
-	}
-	book, err := w.End()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	if err := book.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	if book, err = excelize.OpenReader(&file); err != nil {
-		t.Fatal(err)
-	}
-	defer book.Close()
-	r, err := NewSheetReader(book, "Sheet1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []int{2, rows + 1} {
-		got, err := r.Read(row, len(written))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range got {
-			if Text(v) != want[i] {
-				t.Errorf("%#v became %#v", written[i], v)
-			}
-		}
-	}
-	if shown, _ := book.GetCellValue("Sheet1", "C2"); shown != "-1.50" {
-		t.Errorf("-1.50 is shown as %s", shown)
-	}
-	if f, _ := book.GetCellFormula("Sheet1", "H2"); f != "" {
-		t.Errorf("a text became the formula %s", f)
-	}
-	panes, err := book.GetPanes("Sheet1")
-	if err != nil || !panes.Freeze || panes.YSplit != 1 {
-		t.Errorf("the header is not frozen: %+v, %v", panes, err)
-	}
-	if names := book.GetDefinedName(); len(names) != 1 || !strings.HasSuffix(names[0].RefersTo, "$A$1:$N$151") {
-		t.Errorf("the filter is %+v", names)
-	}
-	if width, _ := book.GetColWidth("Sheet1", "L"); width != 22 {
-		t.Errorf("a column of 20 characters has the width %v", width)
-	}
-	for _, bad := range []string{"a\x01b", strings.Repeat("é", mostCell+1)} {
-		w, err := NewSheetWriter([]string{"a"}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err = w.Write([]Value{bad}); err == nil {
-			_, err = w.End()
-		}
-		if err == nil || !strings.Contains(err.Error(), "row 2: ") {
-			t.Errorf("%.10q: %v", bad, err)
-		}
-	}
-}
-
-// TestFormats of numbers: which are dates, and which are not.
-func TestFormats(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]form{
-		"yyyy-mm-dd": {true, Date}, `[$-409]d\-mmm\-yy;@`: {true, Date}, "dd/mm/yyyy hh:mm": {true, Local}, "[h]:mm:ss": {true, Clock}, "mm:ss.0": {true, Clock},
-		"0.00": {}, "General": {}, `0.0 "days"`: {}, "#,##0 [$€-407]": {}, "[Red]0": {}, `0\d`: {}, "@": {}, `yyyy"年"m"月"d"日"`: {true, Date},
-	} {
-		if got := formOfCode(code); got != want {
-			t.Errorf("%s is %+v", code, got)
-		}
-	}
 }

@@ -1,4 +1,5 @@
-package rows
+// Package workbook turns cells of workbooks into values with types, and back.
+package workbook
 
 import (
 	"fmt"
@@ -11,13 +12,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// This file turns cells of workbooks into values and back. A workbook has numbers, texts and logical values. A date is a number of days, in a
+// A workbook has numbers, texts and logical values. A date is a number of days, in a
 // format that shows it as a date.
 
-// A SheetReader reads the cells of a sheet.
-type SheetReader struct {
+// A Reader reads the cells of a sheet.
+type Reader struct {
 	book  *excelize.File
 	sheet string
 	is04  bool         // dates are counted from 1904
@@ -27,17 +30,17 @@ type SheetReader struct {
 // form says what numbers in a style are.
 type form struct {
 	isTime bool
-	Form
+	rows.Form
 }
 
-// NewSheetReader returns a reader, for one goroutine.
-func NewSheetReader(book *excelize.File, sheet string) (*SheetReader, error) {
+// NewReader returns a reader, for one goroutine.
+func NewReader(book *excelize.File, sheet string) (*Reader, error) {
 	props, err := book.GetWorkbookProps()
-	return &SheetReader{book: book, sheet: sheet, is04: props.Date1904 != nil && *props.Date1904, forms: map[int]form{}}, err
+	return &Reader{book: book, sheet: sheet, is04: props.Date1904 != nil && *props.Date1904, forms: map[int]form{}}, err
 }
 
 // Read returns the values of the first n cells of a row.
-func (r *SheetReader) Read(row, n int) (values []Value, err error) {
+func (r *Reader) Read(row, n int) (values []rows.Value, err error) {
 	for column := range n {
 		name, err := excelize.CoordinatesToCellName(column+1, row)
 		if err != nil {
@@ -53,7 +56,7 @@ func (r *SheetReader) Read(row, n int) (values []Value, err error) {
 }
 
 // cell returns the value of a cell. That of a formula is what it was when the workbook was saved.
-func (r *SheetReader) cell(name string) (Value, error) {
+func (r *Reader) cell(name string) (rows.Value, error) {
 	text, err := r.book.GetCellValue(r.sheet, name, excelize.Options{RawCellValue: true})
 	if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func (r *SheetReader) cell(name string) (Value, error) {
 
 // computed returns the value of a cell that is empty, or has a formula that the program which saved it has not computed. A formula that cannot
 // be computed is a text.
-func (r *SheetReader) computed(name string) (Value, error) {
+func (r *Reader) computed(name string) (rows.Value, error) {
 	formula, err := r.book.GetCellFormula(r.sheet, name)
 	if err != nil || formula == "" {
 		return nil, err
@@ -89,7 +92,7 @@ func (r *SheetReader) computed(name string) (Value, error) {
 }
 
 // number returns the value of a cell with a number.
-func (r *SheetReader) number(name, text string) (Value, error) {
+func (r *Reader) number(name, text string) (rows.Value, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return text, nil
@@ -114,22 +117,22 @@ func (r *SheetReader) number(name, text string) (Value, error) {
 		return shortestNumber(text, x), nil
 	}
 	at = at.Add(time.Duration(math.Round((x-day)*86_400_000)) * time.Millisecond) // a day is a float, which has no more digits; the library rounds to seconds
-	if f.Form == Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
-		return Time{at, Local}, nil
+	if f.Form == rows.Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
+		return rows.Time{At: at, Form: rows.Local}, nil
 	}
-	return Time{at, f.Form}, nil
+	return rows.Time{At: at, Form: f.Form}, nil
 }
 
 // shortestNumber returns a number, of which programs write up to 17 digits: 0.1 as 0.10000000000000001.
-func shortestNumber(text string, x float64) Value {
+func shortestNumber(text string, x float64) rows.Value {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return Number(text)
+		return rows.Number(text)
 	}
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return text
 	}
 	if short := strconv.FormatFloat(x, 'f', -1, 64); len(short) < 20 {
-		return Number(short)
+		return rows.Number(short)
 	}
 	return x
 }
@@ -140,11 +143,11 @@ func formOf(s *excelize.Style) form {
 	case s.CustomNumFmt != nil:
 		return formOfCode(*s.CustomNumFmt)
 	case n >= 14 && n <= 17, n >= 27 && n <= 31, n == 36, n >= 50 && n <= 58:
-		return form{true, Date}
+		return form{true, rows.Date}
 	case n >= 18 && n <= 21, n >= 32 && n <= 35, n >= 45 && n <= 47:
-		return form{true, Clock}
+		return form{true, rows.Clock}
 	case n == 22:
-		return form{true, Local}
+		return form{true, rows.Local}
 	}
 	return form{}
 }
@@ -158,11 +161,11 @@ func formOfCode(code string) form {
 	days, hours := strings.ContainsAny(signs, "yd"), strings.ContainsAny(signs, "hs")
 	switch {
 	case days && hours:
-		return form{true, Local}
+		return form{true, rows.Local}
 	case hours:
-		return form{true, Clock}
+		return form{true, rows.Clock}
 	case days:
-		return form{true, Date}
+		return form{true, rows.Date}
 	}
 	return form{}
 }
@@ -173,13 +176,13 @@ const (
 	mostRows = 1 << 20
 )
 
-// A SheetWriter writes rows into a new workbook, whose header stays in sight, with a filter, and columns as wide as what stands in them.
-type SheetWriter struct {
+// A Writer writes rows into a new workbook, whose header stays in sight, with a filter, and columns as wide as what stands in them.
+type Writer struct {
 	book   *excelize.File
-	rows   *excelize.StreamWriter
-	styles map[Form]int
-	header []Value
-	first  [][]Value // rows that wait until it is known how wide the columns are
+	out    *excelize.StreamWriter
+	styles map[rows.Form]int
+	header []rows.Value
+	first  [][]rows.Value // rows that wait until it is known how wide the columns are
 	begun  bool
 	row    int
 }
@@ -193,19 +196,19 @@ const (
 	widest    = 60
 )
 
-// NewSheetWriter returns a writer of so many rows below a header.
-func NewSheetWriter(header []string, rows int) (w *SheetWriter, err error) {
-	w = &SheetWriter{book: excelize.NewFile(), styles: map[Form]int{}}
+// NewWriter returns a writer of n rows below a header.
+func NewWriter(header []string, n int) (w *Writer, err error) {
+	w = &Writer{book: excelize.NewFile(), styles: map[rows.Form]int{}}
 	for _, name := range header {
 		w.header = append(w.header, name)
 	}
-	for form, code := range map[Form]string{Date: "yyyy-mm-dd", Local: "yyyy-mm-dd hh:mm:ss", Clock: "hh:mm:ss"} {
+	for form, code := range map[rows.Form]string{rows.Date: "yyyy-mm-dd", rows.Local: "yyyy-mm-dd hh:mm:ss", rows.Clock: "hh:mm:ss"} {
 		if w.styles[form], err = w.book.NewStyle(&excelize.Style{CustomNumFmt: &code}); err != nil {
 			return nil, err
 		}
 	}
-	if len(header) > 0 && rows < mostRows {
-		last, err := excelize.CoordinatesToCellName(len(header), rows+1)
+	if len(header) > 0 && n < mostRows {
+		last, err := excelize.CoordinatesToCellName(len(header), n+1)
 		if err != nil {
 			return nil, err
 		}
@@ -213,12 +216,12 @@ func NewSheetWriter(header []string, rows int) (w *SheetWriter, err error) {
 			return nil, err
 		}
 	}
-	w.rows, err = w.book.NewStreamWriter(sheetName)
+	w.out, err = w.book.NewStreamWriter(sheetName)
 	return w, err
 }
 
 // Write writes a row. It returns an error if a workbook cannot hold it.
-func (w *SheetWriter) Write(values []Value) error {
+func (w *Writer) Write(values []rows.Value) error {
 	if w.begun {
 		return w.put(values)
 	}
@@ -229,23 +232,23 @@ func (w *SheetWriter) Write(values []Value) error {
 }
 
 // begin writes what stands before the rows, and those that wait.
-func (w *SheetWriter) begin() error {
+func (w *Writer) begin() error {
 	w.begun = true
 	for i := range w.header {
 		width := 8
-		for _, row := range append([][]Value{w.header}, w.first...) {
+		for _, row := range append([][]rows.Value{w.header}, w.first...) {
 			if i < len(row) {
-				width = max(width, min(utf8.RuneCountInString(Text(row[i])), widest))
+				width = max(width, min(utf8.RuneCountInString(rows.Text(row[i])), widest))
 			}
 		}
-		if err := w.rows.SetColWidth(i+1, i+1, float64(width+2)); err != nil {
+		if err := w.out.SetColWidth(i+1, i+1, float64(width+2)); err != nil {
 			return err
 		}
 	}
-	if err := w.rows.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
+	if err := w.out.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
 		return err
 	}
-	for _, row := range append([][]Value{w.header}, w.first...) {
+	for _, row := range append([][]rows.Value{w.header}, w.first...) {
 		if err := w.put(row); err != nil {
 			return err
 		}
@@ -255,7 +258,7 @@ func (w *SheetWriter) begin() error {
 }
 
 // put writes a row.
-func (w *SheetWriter) put(values []Value) error {
+func (w *Writer) put(values []rows.Value) error {
 	if w.row++; w.row > mostRows {
 		return fmt.Errorf("a workbook has at most %d rows; use a .csv file", mostRows)
 	}
@@ -266,12 +269,12 @@ func (w *SheetWriter) put(values []Value) error {
 			return fmt.Errorf("row %d: %w; use a .csv file", w.row, err)
 		}
 	}
-	return w.rows.SetRow("A"+strconv.Itoa(w.row), cells)
+	return w.out.SetRow("A"+strconv.Itoa(w.row), cells)
 }
 
 // cell returns a value as a cell. A text is never a formula. A number with more digits than a workbook keeps is a text, and so is a point in
 // time, since a date of a workbook has no time zone.
-func (w *SheetWriter) cell(v Value) (any, error) {
+func (w *Writer) cell(v rows.Value) (any, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
@@ -281,25 +284,25 @@ func (w *SheetWriter) cell(v Value) (any, error) {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return v, nil
 		}
-	case Number:
+	case rows.Number:
 		if x, err := strconv.ParseFloat(string(v), 64); err == nil && digits(string(v)) <= 15 && math.Abs(x) < 1e15 {
 			return excelize.Cell{StyleID: w.places(string(v)), Value: x}, nil
 		}
-	case Time:
+	case rows.Time:
 		if cell, ok := w.time(v); ok {
 			return cell, nil
 		}
 	}
-	text := Text(v)
+	text := rows.Text(v)
 	return text, checkCell(text)
 }
 
 // time returns a time as a cell, and whether a workbook has it.
-func (w *SheetWriter) time(t Time) (cell excelize.Cell, ok bool) {
+func (w *Writer) time(t rows.Time) (cell excelize.Cell, ok bool) {
 	switch year := t.At.Year(); {
-	case t.Form == Clock:
-		return excelize.Cell{StyleID: w.styles[Clock], Value: float64(t.At.Sub(t.At.Truncate(24*time.Hour))) / float64(24*time.Hour)}, true
-	case t.Form == Instant || year <= 1900 || year >= 10_000:
+	case t.Form == rows.Clock:
+		return excelize.Cell{StyleID: w.styles[rows.Clock], Value: float64(t.At.Sub(t.At.Truncate(24*time.Hour))) / float64(24*time.Hour)}, true
+	case t.Form == rows.Instant || year <= 1900 || year >= 10_000:
 		return cell, false
 	}
 	return excelize.Cell{StyleID: w.styles[t.Form], Value: t.At}, true
@@ -327,12 +330,12 @@ func digits(number string) (n int) {
 }
 
 // places returns the style of a number, which shows as many digits behind the point as it has, or 0.
-func (w *SheetWriter) places(number string) int {
+func (w *Writer) places(number string) int {
 	_, behind, has := strings.Cut(number, ".")
 	if !has || digits(behind) != len(behind) || !strings.HasSuffix(behind, "0") { // the others are shown as they are
 		return 0
 	}
-	key := Form(100 + len(behind))
+	key := rows.Form(100 + len(behind))
 	if id, ok := w.styles[key]; ok {
 		return id
 	}
@@ -346,11 +349,11 @@ func (w *SheetWriter) places(number string) int {
 }
 
 // End returns the workbook, which the caller closes.
-func (w *SheetWriter) End() (*excelize.File, error) {
+func (w *Writer) End() (*excelize.File, error) {
 	if !w.begun {
 		if err := w.begin(); err != nil {
 			return w.book, err
 		}
 	}
-	return w.book, w.rows.Flush()
+	return w.book, w.out.Flush()
 }
