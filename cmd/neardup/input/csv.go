@@ -162,7 +162,7 @@ func (r *csvReader) better(lines []textLine, p *parse) record {
 			return q.record(lines)
 		}
 	}
-	if r.isTSV && len(lines) > 1 && r.want > 0 && !r.fits(p) {
+	if r.isTSV && len(lines) > 1 && r.want > 0 && (!r.fits(p) || bytes.Contains(p.buf, []byte(r.separator))) {
 		if q := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true}); r.fits(&q) {
 			r.again = slices.Concat(lines[1:], r.again)
 			return q.record(lines[:1])

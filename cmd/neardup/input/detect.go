@@ -317,6 +317,9 @@ func signCost(text string) float64 {
 				cost += costWrong
 			}
 		case r < utf8.RuneSelf:
+			if r < ' ' && !strings.ContainsRune("\t\n\f\r\x1b", r) { // halves of UTF-16
+				cost += costControl
+			}
 		case unicode.IsLetter(r) || unicode.IsMark(r):
 			cost += capitalCost(before, r)
 		default:
