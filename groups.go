@@ -21,8 +21,7 @@ const (
 	// that one loses nothing that is not like it. Two other members may be far from each other.
 	CentreLinkage Linkage = iota
 
-	// CompleteLinkage: all members are near-duplicates of each other, except that a document which would be kept
-	// beside a near-duplicate of another group goes to that group.
+	// CompleteLinkage: all members are near-duplicates of each other; but what would be kept beside another joins it.
 	CompleteLinkage
 
 	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of
@@ -43,18 +42,13 @@ const (
 //     becomes a centre. Every other vertex belongs to the centre it is most similar to; if several
 //     are equally similar, to the first of them.
 //   - [CompleteLinkage]: pairs are taken from the most similar to the least, equally similar ones in
-//     the order of A and then B. Two groups are merged as soon as every member of one has been
-//     paired with every member of the other (agglomerative clustering). Then vertices are taken in the
-//     order of before: one that is near no representative so far represents its group. A group that
-//     has none is dissolved; each member goes to the representative it is most similar to.
-//   - [SingleLinkage]: the connected components, in time nearly linear in n and the number of pairs, and
-//     in memory for n vertices only.
+//     the order of A and then B. Two groups merge as soon as every member of one was paired with every
+//     member of the other. Then vertices are taken in the order of before: one near no representative so
+//     far represents its group. Members of a group that has none go to the most similar representative.
+//   - [SingleLinkage]: the connected components, in nearly linear time, and memory for n vertices only.
 //
-// No two vertices that represent groups are a pair, and with CentreLinkage and CompleteLinkage every
-// other vertex is paired with the one that represents its group.
-//
-// The other two keep all pairs in memory, and CompleteLinkage sorts them. A pair counts as the more
-// similar the higher its Similarity and the lower its Distance.
+// No two representatives are a pair. With the other two, all vertices are paired with theirs; they keep all
+// pairs in memory. The higher its Similarity and the lower its Distance, the more similar is a pair.
 func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before func(i, j int) bool) ([]int, error) {
 	if err := by.check(); err != nil {
 		return nil, err

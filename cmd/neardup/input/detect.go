@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -230,8 +229,34 @@ func costOf(text string, all []*language, priors map[*language]float64) float64 
 // priorsOf returns what each language costs by the ASCII of a text. So few letters beyond it as Dutch or Italian have do not tell their encoding;
 // the words around them do. That counts less than some letters, since texts have names and titles in other languages.
 func priorsOf(text []byte) map[*language]float64 {
-	plain, other := 0, 0
-	count := map[[2]rune]int{}
+	count, plain, other := plainPairs(text)
+	priors, least := map[*language]float64{}, -1.0
+	for _, all := range languages() {
+		for _, l := range all {
+			if !l.isLatin {
+				priors[l] = 0
+				continue
+			}
+			priors[l] = l.plainCost(count)
+			if least < 0 || priors[l] < least {
+				least = priors[l]
+			}
+		}
+	}
+	for l := range priors {
+		switch {
+		case l.isLatin:
+			priors[l] = min(priors[l]-least, costLanguage)
+		case plain > 8*other: // another script would have more letters
+			priors[l] = costLanguage
+		}
+	}
+	return priors
+}
+
+// plainPairs counts the pairs of letters of ASCII that stand behind each other, these letters, and the bytes beyond ASCII.
+func plainPairs(text []byte) (count map[[2]rune]int, plain, other int) {
+	count = map[[2]rune]int{}
 	before := '_'
 	for _, c := range text {
 		r := '_'
@@ -248,37 +273,20 @@ func priorsOf(text []byte) map[*language]float64 {
 		}
 		before = r
 	}
-	priors, least := map[*language]float64{}, -1.0
-	for _, all := range languages() {
-		for _, l := range all {
-			if _, done := priors[l]; done {
-				continue
-			}
-			if priors[l] = 0; !l.isLatin {
-				continue
-			}
-			cost := 0
-			for pair, n := range count {
-				k, ok := l.costs[pair]
-				if !ok {
-					k = costPlain
-				}
-				cost += n * int(k)
-			}
-			if priors[l] = float64(cost); least < 0 || priors[l] < least {
-				least = priors[l]
-			}
+	return count, plain, other
+}
+
+// plainCost returns the cost of pairs of ASCII in a language.
+func (l *language) plainCost(count map[[2]rune]int) float64 {
+	cost := 0
+	for pair, n := range count {
+		k, ok := l.costs[pair]
+		if !ok {
+			k = costPlain
 		}
+		cost += n * int(k)
 	}
-	for l := range priors {
-		switch {
-		case l.isLatin:
-			priors[l] = min(priors[l]-least, costLanguage)
-		case plain > 8*other: // another script would have more letters
-			priors[l] = costLanguage
-		}
-	}
-	return priors
+	return float64(cost)
 }
 
 // cost returns that of a letter behind another one.
@@ -344,29 +352,37 @@ func capitalCost(before, r rune) int {
 	return costCapital
 }
 
-// oneSignCost returns the cost of a sign between two characters.
+// oneSignCost returns the cost of a sign between two characters. No sign stands within a word.
 func oneSignCost(before, r, after rune) int {
-	isBehind, isBefore := unicode.IsLetter(before) && before < 0x2E80, unicode.IsLetter(after) && after < 0x2E80
+	isBehind, isBefore := isSmallScript(before), isSmallScript(after)
+	within := 0
+	if isBefore && isBehind {
+		within = costInWord
+	}
 	switch {
 	case r == '¡' || r == '¿':
 		if isBefore && !isBehind {
 			return costSign
 		}
 		return costOddSign
-	case strings.ContainsRune(usualSigns, r):
-		switch { // no sign stands within a word, and no apostrophe before one
-		case isBefore && isBehind && r != '’' && r != '·' && r != '—':
-			return costSign + costInWord
-		case isBefore && !isBehind && r == '’':
-			return costSign + 2*costInWord
-		}
+	case r == '’' && isBefore && !isBehind: // an apostrophe does not stand before one, either
+		return costSign + 2*costInWord
+	case strings.ContainsRune("’·—", r):
 		return costSign
-	case r < 0xA0 || unicode.Is(unicode.Co, r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r):
+	case strings.ContainsRune(usualSigns, r):
+		return costSign + within
+	case isControl(r):
 		return costControl
-	case isBefore && isBehind:
-		return costOddSign + costInWord
 	}
-	return costOddSign
+	return costOddSign + within
+}
+
+// isSmallScript reports whether a character is a letter of a script with words between blanks.
+func isSmallScript(r rune) bool { return unicode.IsLetter(r) && r < 0x2E80 }
+
+// isControl reports whether a character is in no text.
+func isControl(r rune) bool {
+	return r < 0xA0 || unicode.Is(unicode.Co, r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r)
 }
 
 // Letters returns the letters of a text in small letters, with _ for what stands between words. With apart, marks for tones of Vietnamese stand
@@ -406,12 +422,6 @@ func TonesApart(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// known reports whether the WHATWG knows an encoding by a name.
-func known(name string) bool {
-	_, err := htmlindex.Get(name)
-	return err == nil
 }
 
 // Detect returns the encoding of a text, nil if it is UTF-8, and whether that is sure enough to read it.

@@ -212,10 +212,13 @@ func (c *chunk) fill() (err error) {
 		return fmt.Errorf("its pages have other numbers of values than the footer says")
 	}
 	c.cells = c.buf[:levels]
-	// The values stand one after the other; nulls have none. From behind, each moves to its cell.
+	return c.spread(values)
+}
+
+// spread moves the values, which stand one after the other, to their cells, from behind; nulls have none.
+func (c *chunk) spread(at int) error {
 	most := c.of.MaxDefinitionLevel()
-	at := values
-	for i := levels - 1; i >= 0; i-- {
+	for i := len(c.cells) - 1; i >= 0; i-- {
 		cell := &c.cells[i]
 		def, rep := most, int16(0)
 		if most > 0 {
