@@ -145,6 +145,7 @@ func TestDetect(t *testing.T) {
 		"shift_jis":    "フェリーは朝七時過ぎに小さな港を出て、トラック四台と自転車を運んだ。",
 		"euc-jp":       "フェリーは朝七時過ぎに小さな港を出て、トラック四台と自転車を運んだ。",
 		"iso-2022-jp":  "フェリーは朝七時過ぎに小さな港を出て、トラック四台と自転車を運んだ。",
+		"hz-gb-2312":   "渡轮在早晨七点过后不久离开小港口，载着四辆卡车和十几辆自行车。\n",
 		"euc-kr":       "나룻배는 아침 일곱 시가 조금 지나 작은 항구를 떠났으며 트럭 네 대를 실었다.",
 		"utf-16le":     "渡轮在早晨七点过后不久离开小港口。\nIt left at 7.\n",
 		"utf-16be":     "Паром отошёл от пристани.\nIt left at 7.\n",
@@ -165,6 +166,9 @@ func TestDetect(t *testing.T) {
 		if read, _ := got.Text(b); read != text {
 			t.Errorf("%s is taken for %s: %s", name, got.Name, read)
 		}
+	}
+	if e, isOpen, err := encodingIn([]byte("a set ~{abcdefgh~} of letters")); e != nil || !isOpen || err != nil {
+		t.Errorf("ASCII is taken for %v, %v", e, err)
 	}
 	noise := make([]byte, 3000)
 	for i := range noise {

@@ -68,7 +68,9 @@ const (
 
 // plausible returns what n characters beyond ASCII cost at most. Bytes that are not text cost more in every encoding: 96 to 130 each, of random
 // ones; texts in 38 languages cost 20 to 65, and single names in them up to 90.
-func plausible(n int) float64 { return 76*float64(n) + 240 }
+func plausible(n int) float64 { return costPerLetter*float64(n) + 240 }
+
+const costPerLetter = 76
 
 // mostSample is how many bytes are decoded in every way.
 const mostSample = 1 << 14

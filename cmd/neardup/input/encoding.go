@@ -187,10 +187,19 @@ func escaped7Bit(sample []byte) *Encoding {
 		return nil
 	}
 	e, err := encodingOf(name)
-	if err != nil {
+	if err != nil || name == "hz-gb-2312" && !isChinese(e, sample) {
 		return nil
 	}
 	return e
+}
+
+// isChinese reports whether a text is one in an encoding of Chinese: what stands between ~{ and ~} may be something else.
+func isChinese(e *Encoding, sample []byte) bool {
+	text, err := e.Text(sample[:min(len(sample), mostSample)])
+	if n := beyondASCII(text); err == nil && n > 0 {
+		return costOf(text, languages()["gb18030"], nil) <= costPerLetter*float64(n)
+	}
+	return false
 }
 
 // isHZ reports whether what stands between ~{ and ~} is pairs of bytes of GB 2312, everywhere.
