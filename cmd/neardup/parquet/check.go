@@ -8,8 +8,6 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
@@ -21,13 +19,17 @@ import (
 // A check is what the footer says of a column, and what was read so far.
 type check struct {
 	compare  func(a *Cell, bound []byte) int // nil: there are no bounds, or none that can be compared
-	min, max []byte                          // as the footer has them; nil if it has none
+	min, max []byte                          // as the footer has them; nil if it has none, which it may of one only
 	said     int64                           // how many nulls there are, or -1
 	nulls    int64
 }
 
-func newCheck(meta *metadata.ColumnChunkMetaData, of *schema.Column) check {
-	c := check{said: -1}
+func (f *File) newCheck(group, column int) check {
+	c, of := check{said: -1}, f.Schema().Column(column)
+	meta, err := f.meta(group).ColumnChunk(column)
+	if err != nil {
+		return c
+	}
 	stats, err := meta.Statistics()
 	if err != nil || stats == nil {
 		return c
@@ -38,15 +40,21 @@ func newCheck(meta *metadata.ColumnChunkMetaData, of *schema.Column) check {
 	}
 	// Without an order, bounds are those of older writers, who compared bytes as if they had signs.
 	if stats.HasMinMax() && of.ColumnOrder() == parquet.ColumnOrders.TypeDefinedOrder {
-		c.min, c.max = stats.EncodeMin(), stats.EncodeMax()
-		if c.compare = compareOf(of); c.compare != nil && !inOrder(c.compare, of, c.min, c.max) {
+		raw := f.from.MetaData().RowGroups[group].Columns[column].MetaData.Statistics // the library has a zero for a bound that is missing
+		if raw.IsSetMinValue() {
+			c.min = append([]byte{}, raw.MinValue...)
+		}
+		if raw.IsSetMaxValue() {
+			c.max = append([]byte{}, raw.MaxValue...)
+		}
+		if c.compare = compareOf(of); c.compare != nil && c.min != nil && c.max != nil && !inOrder(c.compare, of, c.min, c.max) {
 			c.compare = nil
 		}
 	}
 	return c
 }
 
-// inOrder reports whether two bounds are in order. They are not if one of them is missing, for which the library has a zero.
+// inOrder reports whether two bounds are in order, as they are not of a writer that compared in another one.
 func inOrder(compare func(*Cell, []byte) int, of *schema.Column, min, max []byte) bool {
 	low := Cell{Bytes: min}
 	switch {
@@ -64,10 +72,10 @@ func (c *check) value(v *Cell) error {
 	if c.compare == nil {
 		return nil
 	}
-	if c.compare(v, c.min) < 0 {
+	if c.min != nil && c.compare(v, c.min) < 0 {
 		return fmt.Errorf("it has a value below the least one that the footer names; the file is damaged, or was read wrong")
 	}
-	if c.compare(v, c.max) > 0 {
+	if c.max != nil && c.compare(v, c.max) > 0 {
 		return fmt.Errorf("it has a value above the greatest one that the footer names; the file is damaged, or was read wrong")
 	}
 	return nil
@@ -125,27 +133,6 @@ func compareOf(of *schema.Column) func(*Cell, []byte) int {
 			}
 			return 0 // NaN is in no order
 		}
-	}
-	return nil
-}
-
-// checkDictionary refuses a dictionary whose values would take more than the room once they are decoded: an empty text takes 4
-// bytes in a page, and 24 in memory.
-func (f *File) checkDictionary(group *file.RowGroupReader, meta *metadata.ColumnChunkMetaData, column int) error {
-	if !meta.HasDictionaryPage() {
-		return nil
-	}
-	pages, err := group.GetColumnPageReader(column)
-	if err != nil {
-		return err
-	}
-	defer pages.Close()
-	page, err := pages.GetDictionaryPage()
-	if err != nil || page == nil {
-		return err
-	}
-	if n := int64(page.NumValues()); 24*n > f.mem.room {
-		return fmt.Errorf("a dictionary of %d values %w", n, ErrMemory)
 	}
 	return nil
 }

@@ -101,30 +101,21 @@ func fill(dst []byte, r io.Reader) error {
 	}
 }
 
-// zstdReaders are decoders that nobody uses.
-var zstdReaders = sync.Pool{New: func() any {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+// zstdDecoder decodes for all goroutines. It never allocates what frames claim: neither their windows nor their sizes.
+var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err) // there is nothing that could be wrong
 	}
 	return z
-}}
+})
 
 func decodeZstd(dst, src []byte) error {
-	z := zstdReaders.Get().(*zstd.Decoder)
-	defer zstdReaders.Put(z)
-	var header zstd.Header
-	if err := header.Decode(src); err == nil && header.HasFCS && header.FrameContentSize <= uint64(len(dst)) {
-		b, err := z.DecodeAll(src, dst[:0]) // frames that follow are rare, and small if they fit
-		if err == nil && len(b) != len(dst) {
-			err = errSize
-		}
-		return err
+	b, err := zstdDecoder().DecodeAll(src, dst[:0:len(dst)])
+	if err == nil && len(b) != len(dst) {
+		err = errSize
 	}
-	if err := z.Reset(bytes.NewReader(src)); err != nil {
-		return err
-	}
-	return fill(dst, z)
+	return err
 }
 
 func decodeLZ4(dst, src []byte) error {

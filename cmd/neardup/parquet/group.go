@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -29,12 +30,18 @@ type Group struct {
 
 // Group begins to read some columns of a row group. The caller calls Close.
 func (f *File) Group(n int, columns []int) (g *Group, err error) {
-	defer recovered(fmt.Sprintf("row group %d", n+1), &err)
 	g = &Group{columns: make([]*chunk, f.Schema().NumColumns()), rows: f.Rows(n)}
+	defer func() {
+		if err != nil {
+			g.Close()
+			g = nil
+		}
+	}()
+	defer recovered(fmt.Sprintf("row group %d", n+1), &err)
 	for _, c := range columns {
 		if g.columns[c] == nil {
 			if g.columns[c], err = f.chunk(n, c); err != nil {
-				return nil, fmt.Errorf("row group %d, column %q: %w", n+1, f.Schema().Column(c).Path(), err)
+				return g, fmt.Errorf("row group %d, column %q: %w", n+1, f.Schema().Column(c).Path(), err)
 			}
 		}
 	}
@@ -98,6 +105,7 @@ func (g *Group) Close() {
 	for _, c := range g.columns {
 		if c != nil {
 			c.from.Close()
+			c.mem.give(c.mem.took)
 		}
 	}
 }
@@ -121,7 +129,11 @@ type chunk struct {
 	defs, reps [batch]int16
 	cells      []Cell // decoded, the next ones first
 	buf        [batch]Cell
-	row        []Cell
+
+	row  []Cell
+	own  int // how many cells of row have bytes of their own
+	size int // bytes that these take
+	mem  *share
 }
 
 func (f *File) chunk(n, column int) (*chunk, error) {
@@ -130,23 +142,19 @@ func (f *File) chunk(n, column int) (*chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkDictionary(group, meta, column); err != nil {
-		return nil, err
-	}
-	c := &chunk{of: of, group: n, left: meta.NumValues(), atOnce: batch, check: newCheck(meta, of)}
+	c := &chunk{of: of, group: n, left: meta.NumValues(), atOnce: batch, check: f.newCheck(n, column), mem: &share{allocator: f.mem}}
 	if slices.Contains(meta.Encodings(), parquet.Encodings.DeltaByteArray) {
 		c.atOnce = fewAtOnce
 	}
-	pages, err := group.GetColumnPageReader(column)
+	from, err := group.GetColumnPageReader(column)
 	if err != nil {
 		return nil, err
 	}
-	if needsPlain(of) {
-		pages = &plainPages{PageReader: pages, of: of, mem: f.mem}
-	}
+	pages := &pages{PageReader: from, of: of, mem: c.mem}
 	// The function is deprecated since it is easy to misuse. It gets here what the library gives it.
 	//lint:ignore SA1019 it is the way to see pages before they are decoded
-	if c.from = file.NewColumnReader(of, pages, f.mem, f.from.BufferPool()); c.from == nil {
+	if c.from = file.NewColumnReader(of, pages, c.mem, f.from.BufferPool()); c.from == nil {
+		pages.Close()
 		return nil, fmt.Errorf("its type, %s, is unknown", of.PhysicalType())
 	}
 	c.read = readerOf(c.from)
@@ -160,14 +168,12 @@ func (c *chunk) wrong(err error) error {
 
 // next reads the cells of the next row.
 func (c *chunk) next() error {
-	c.row = c.row[:0]
+	c.mem.give(c.size)
+	c.row, c.own, c.size = c.row[:0], 0, 0
 	for {
 		if len(c.cells) == 0 {
 			if c.left == 0 && len(c.row) > 0 {
 				return nil
-			}
-			for i := range c.row { // they are in a page that goes
-				c.row[i].Bytes = bytes.Clone(c.row[i].Bytes)
 			}
 			if err := c.fill(); err != nil {
 				return err
@@ -187,12 +193,29 @@ func (c *chunk) next() error {
 	}
 }
 
+// keep copies what a row has so far of a page that goes. A row with a long list is in many.
+func (c *chunk) keep() {
+	if c.own == len(c.row) {
+		return
+	}
+	size := 0
+	for _, cell := range c.row[c.own:] {
+		size += int(unsafe.Sizeof(cell)) + len(cell.Bytes)
+	}
+	c.mem.take("a row", size)
+	c.size += size
+	for ; c.own < len(c.row); c.own++ {
+		c.row[c.own].Bytes = bytes.Clone(c.row[c.own].Bytes)
+	}
+}
+
 // emptyPages is how many pages without values may follow each other.
 const emptyPages = 1000
 
 // fill decodes more cells.
 func (c *chunk) fill() (err error) {
 	defer recovered("a page", &err)
+	c.keep()
 	if c.left == 0 {
 		return fmt.Errorf("it has fewer rows than the row group: %w", io.ErrUnexpectedEOF)
 	}

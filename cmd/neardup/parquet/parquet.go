@@ -5,7 +5,8 @@
 //	group.go    reads the rows of a row group
 //	check.go    compares what was read with what the footer says, so that a fault below cannot pass in silence
 //	codecs.go   compression: LZ4 as Hadoop frames it, and pages whose size does not match
-//	delta.go    decodes pages of encodings that arrow-go lacks for their type
+//	pages.go    bounds dictionaries, and makes plain pages of encodings that arrow-go lacks for their type
+//	delta.go    decodes those encodings
 //	write.go    writes rows
 //
 // A row is a list of cells for each leaf of the schema. A cell has the two levels of Dremel (Melnik et al. 2010), which say
@@ -146,26 +147,56 @@ type allocator struct {
 	live atomic.Int64
 }
 
-func (a *allocator) take(n int) {
+func (a *allocator) take(what string, n int) {
 	if live := a.live.Add(int64(n)); live > a.room {
 		a.live.Add(int64(-n))
-		panic(fmt.Errorf("a page of %d bytes %w", n, ErrMemory)) // which recovered returns
+		panic(fmt.Errorf("%s of %d bytes %w", what, n, ErrMemory)) // which recovered returns
 	}
 }
 
 func (a *allocator) Allocate(n int) []byte {
-	a.take(n)
+	a.take("a page", n)
 	return a.GoAllocator.Allocate(n)
 }
 
 func (a *allocator) Reallocate(n int, b []byte) []byte {
-	a.take(n)
+	a.take("a page", n)
 	b2 := a.GoAllocator.Reallocate(n, b)
 	a.live.Add(int64(-len(b)))
 	return b2
 }
 
 func (a *allocator) Free(b []byte) { a.live.Add(int64(-len(b))) }
+
+// A share is what a column takes of an allocator. It gives all of it back at its end, since decoders of the library do not.
+type share struct {
+	*allocator
+	took int
+}
+
+func (s *share) take(what string, n int) {
+	s.allocator.take(what, n)
+	s.took += n
+}
+
+func (s *share) give(n int) {
+	s.live.Add(int64(-n))
+	s.took -= n
+}
+
+func (s *share) Allocate(n int) []byte {
+	b := s.allocator.Allocate(n)
+	s.took += n
+	return b
+}
+
+func (s *share) Reallocate(n int, b []byte) []byte {
+	b2 := s.allocator.Reallocate(n, b)
+	s.took += n - len(b)
+	return b2
+}
+
+func (s *share) Free(b []byte) { s.give(len(b)) }
 
 // recovered returns a panic of the library as an error.
 func recovered(what string, err *error) {

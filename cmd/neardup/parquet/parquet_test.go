@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/klauspost/compress/zstd"
 	other "github.com/parquet-go/parquet-go"
 	"github.com/pierrec/lz4/v4"
 )
@@ -219,6 +221,133 @@ func TestRoom(t *testing.T) {
 		if _, err := readAll(b, 1<<20); err == nil || !errors.Is(err, ErrMemory) && !strings.Contains(err.Error(), "limit") {
 			t.Errorf("%s beyond the room: %v", name, err)
 		}
+	}
+}
+
+// TestOneBound: a column chunk whose footer names only the least value, or only the greatest.
+func TestOneBound(t *testing.T) {
+	b := written(t, []string{"bbb", "ccc", "ddd"}, arrow.WithDictionaryDefault(false), arrow.WithCompression(compress.Codecs.Uncompressed))
+	for _, x := range []struct {
+		name, text, wrong string
+		isMin             bool
+	}{{"least", "aaa", "below the least", true}, {"greatest", "zzz", "above the greatest", false}} {
+		for _, text := range []string{"ccc", x.text} {
+			damaged := bytes.Replace(b, []byte("ccc"), []byte(text), 1)
+			f, err := Open(bytes.NewReader(damaged), int64(len(b)), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stats := f.from.MetaData().RowGroups[0].Columns[0].MetaData.Statistics
+			if stats.Min, stats.Max = nil, nil; x.isMin {
+				stats.MaxValue = nil
+			} else {
+				stats.MinValue = nil
+			}
+			group, err := f.Group(0, f.Columns())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for err = group.Next(); err == nil; err = group.Next() {
+			}
+			if isWrong := text != "ccc"; isWrong && !strings.Contains(err.Error(), x.wrong) || !isWrong && err != io.EOF {
+				t.Errorf("only the %s, with %q: %v", x.name, text, err)
+			}
+			group.Close()
+		}
+	}
+}
+
+// TestLongList: a row whose list is in many pages is read in time, and counts as long as it is the row.
+func TestLongList(t *testing.T) {
+	type row struct {
+		List []string `parquet:"list,list"`
+	}
+	var b bytes.Buffer
+	w := other.NewGenericWriter[row](&b, other.PageBufferSize(1000))
+	list := make([]string, 100_000)
+	for i := range list {
+		list[i] = fmt.Sprint("element ", i)
+	}
+	if _, err := w.Write([]row{{list}, {list[:1]}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	texts, err := readAll(b.Bytes(), 1<<24)
+	if err != nil || len(texts) != len(list)+1 || texts[77_777] != list[77_777] || texts[len(list)] != list[0] {
+		t.Errorf("%d texts, %v", len(texts), err)
+	}
+	if _, err := readAll(b.Bytes(), 1<<22); !errors.Is(err, ErrMemory) {
+		t.Errorf("beyond the room: %v", err)
+	}
+}
+
+// TestGivenBack: whatever is wrong with a file, nothing that it took stays counted.
+func TestGivenBack(t *testing.T) {
+	empty := written(t, make([]string, 300_000), arrow.WithDictionaryDefault(false), arrow.WithStats(false))
+	for name, b := range map[string][]byte{"whole": seeds(t)[3], "pages": empty, "cut": append(bytes.Clone(seeds(t)[3][:4]), seeds(t)[3][4:]...)} {
+		if name == "cut" {
+			clear(b[10:200])
+		}
+		for _, room := range []int64{1 << 10, 1 << 16, 1 << 24} {
+			f, err := Open(bytes.NewReader(b), int64(len(b)), room)
+			if err != nil {
+				continue
+			}
+			group, err := f.Group(0, f.Columns())
+			if err == nil {
+				for err = group.Next(); err == nil; err = group.Next() {
+				}
+				group.Close()
+			}
+			if live := f.mem.live.Load(); live != 0 {
+				t.Errorf("%s, room for %d: %d bytes stay counted (%v)", name, room, live, err)
+			}
+		}
+	}
+}
+
+// TestZstd: a stream that ends early leaves nothing behind, frames follow each other, and a claim about the size is not believed.
+func TestZstd(t *testing.T) {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(strings.Repeat("one and two and three. ", 400))
+	packed := z.EncodeAll(text, nil)
+	var stream bytes.Buffer // which has no size in its header
+	w, err := zstd.NewWriter(&stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write(text[:5000])
+	w.Flush()
+	w.Write(text[5000:])
+	w.Close()
+	got := make([]byte, len(text))
+	for range 50 {
+		for _, packed := range [][]byte{packed, stream.Bytes()} {
+			if decodeZstd(got, packed[:len(packed)/2]) == nil || decodeZstd(got[:len(got)-1], packed) == nil || decodeZstd(make([]byte, len(text)+1), packed) == nil {
+				t.Fatal("a stream of another size is no error")
+			}
+			if err := decodeZstd(got, packed); err != nil || !bytes.Equal(got, text) {
+				t.Fatal(err)
+			}
+		}
+	}
+	two := z.EncodeAll(text[5000:], z.EncodeAll(text[:5000], nil))
+	if clear(got); decodeZstd(got, two) != nil || !bytes.Equal(got, text) {
+		t.Error("two frames")
+	}
+	large := z.EncodeAll(make([]byte, 1<<26), z.EncodeAll(text[:5000], nil)) // the second frame is beyond what the page has
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if decodeZstd(got, large) == nil {
+		t.Error("a frame that is too large is no error")
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<24 {
+		t.Errorf("a frame that is too large took %d bytes", after.TotalAlloc-before.TotalAlloc)
 	}
 }
 

@@ -145,13 +145,13 @@ func (t *columnType) arrow() arrow.DataType {
 		}
 		return arrow.PrimitiveTypes.Float64
 	case instants:
-		return arrow.FixedWidthTypes.Timestamp_us
+		return &arrow.TimestampType{Unit: t.arrowUnit(), TimeZone: "UTC"}
 	case locals:
-		return &arrow.TimestampType{Unit: arrow.Microsecond}
+		return &arrow.TimestampType{Unit: t.arrowUnit()}
 	case dates:
 		return arrow.FixedWidthTypes.Date32
 	case clocks:
-		return arrow.FixedWidthTypes.Time64us
+		return &arrow.Time64Type{Unit: t.arrowUnit()}
 	case binaries:
 		return arrow.BinaryTypes.Binary
 	case lists:
@@ -226,19 +226,32 @@ func (t *columnType) append(to array.Builder, v Value) {
 			t.fields.types[i].append(to.FieldBuilder(i), x)
 		}
 	default:
-		appendTime(to, v.(Time).At)
+		t.appendTime(to, v.(Time).At)
 	}
 }
 
+// arrowUnit returns the unit of times.
+func (t *columnType) arrowUnit() arrow.TimeUnit {
+	if t.isFine {
+		return arrow.Nanosecond
+	}
+	return arrow.Microsecond
+}
+
 // appendTime appends a time to a column of times.
-func appendTime(to array.Builder, at time.Time) {
+func (t *columnType) appendTime(to array.Builder, at time.Time) {
+	unit := time.Microsecond
+	n := at.UnixMicro
+	if t.isFine {
+		unit, n = time.Nanosecond, at.UnixNano
+	}
 	switch to := to.(type) {
 	case *array.TimestampBuilder:
-		to.Append(arrow.Timestamp(at.UnixMicro()))
+		to.Append(arrow.Timestamp(n()))
 	case *array.Date32Builder:
 		to.Append(arrow.Date32FromTime(at))
 	case *array.Time64Builder:
-		to.Append(arrow.Time64(at.Sub(at.Truncate(24*time.Hour)) / time.Microsecond))
+		to.Append(arrow.Time64(at.Sub(at.Truncate(24*time.Hour)) / unit))
 	}
 }
 

@@ -1,8 +1,10 @@
 package rows
 
 import (
+	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // This file finds the columns of rows, in the order in which they first occur, and a type for each that holds all its values.
@@ -94,6 +96,11 @@ type columnType struct {
 	isLossy       bool // some have more digits than a float
 	isFloat       bool // some are floats already
 	whole, behind int  // how many digits they have at most, before and behind the point
+
+	// Of times:
+	isFine   bool // some have nanoseconds that microseconds would lose
+	isFar    bool // some are in years that nanoseconds do not reach
+	isBeyond bool // some are in years that microseconds do not reach
 }
 
 // mostNested is in how many lists and structs a value may stand and not be a text. Arrow reads 64 levels, and a list of Parquet takes two.
@@ -122,6 +129,17 @@ func (t *columnType) addNumber(n Number) {
 	x, _ := strconv.ParseFloat(text, 64)
 	t.isLossy = t.isLossy || strconv.FormatFloat(x, 'f', -1, 64) != text
 }
+
+// addTime takes note of a time.
+func (t *columnType) addTime(at time.Time) {
+	const mostMicros = math.MaxInt64 / 1_000_000
+	t.isFine = t.isFine || at.Nanosecond()%1000 != 0
+	t.isFar = t.isFar || at.Year() < 1678 || at.Year() > 2261 // as time.Time.UnixNano has it
+	t.isBeyond = t.isBeyond || at.Unix() >= mostMicros || at.Unix() <= -mostMicros
+}
+
+// isInTimes reports whether times can be held as numbers.
+func (t *columnType) isInTimes() bool { return !t.isBeyond && !(t.isFine && t.isFar) }
 
 // kindOf returns the kind of a value. A number that is no integer of 64 bits is a float, as it is for whoever reads JSON.
 func kindOf(v Value) kind {
@@ -170,6 +188,8 @@ func (t *columnType) add(v Value) {
 		t.addNumber(v)
 	case float64:
 		t.isFloat = true
+	case Time:
+		t.addTime(v.At)
 	case List:
 		if t.of == nil {
 			t.of = &columnType{depth: t.depth + 1}
@@ -186,13 +206,15 @@ func (t *columnType) add(v Value) {
 }
 
 // isPlain reports whether a column of this type holds its values as they are, not as text. Numbers that neither floats nor decimal numbers can
-// hold are texts.
+// hold are texts, and so are times that lose their nanoseconds or their year.
 func (t *columnType) isPlain() bool {
 	switch t.kind {
 	case nulls, texts, mixed:
 		return false
 	case floats:
 		return !t.isLossy || t.isDecimal()
+	case instants, locals:
+		return t.isInTimes()
 	case structs: // Parquet has no struct without fields
 		return len(t.fields.names) > 0
 	}

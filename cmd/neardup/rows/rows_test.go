@@ -46,13 +46,13 @@ func (m maker) one(k kind, depth int) Value {
 		}
 		return m.NormFloat64()
 	case instants:
-		return Time{at, Instant}
+		return Time{m.time(at), Instant}
 	case locals:
-		return Time{at, Local}
+		return Time{m.time(at), Local}
 	case dates:
 		return Time{at.Truncate(24 * time.Hour), Date}
 	case clocks:
-		return Time{time.UnixMicro(m.Int64N(86_400_000_000)).UTC(), Clock}
+		return Time{time.UnixMicro(m.Int64N(86_400_000_000)).UTC().Add(time.Duration(m.IntN(2)) * time.Duration(m.IntN(1000))), Clock}
 	case binaries:
 		return []byte{0xFF, byte(m.IntN(256))}
 	case lists:
@@ -66,6 +66,19 @@ func (m maker) one(k kind, depth int) Value {
 		return m.row(m.IntN(3), depth-1)
 	}
 	return fmt.Sprintf("text %d \"<é>\n", m.IntN(100))
+}
+
+// time returns a time that needs nanoseconds, or is in a year that these or microseconds do not reach, or at.
+func (m maker) time(at time.Time) time.Time {
+	switch m.IntN(40) {
+	case 0:
+		return at.Add(time.Duration(m.IntN(1000)))
+	case 1:
+		return time.Date(9999, 1, 2, 3, 4, 5, 6000, time.UTC)
+	case 2:
+		return time.Unix(1<<44, 0).UTC()
+	}
+	return at
 }
 
 // kind returns a kind, whose depth is bounded.

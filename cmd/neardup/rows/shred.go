@@ -68,6 +68,14 @@ func textNode(name string, r arrow.Repetition) (schema.Node, error) {
 	return schema.NewPrimitiveNodeLogical(name, r, schema.StringLogicalType{}, arrow.Types.ByteArray, -1, -1)
 }
 
+// timeUnit returns the unit of times.
+func (t *columnType) timeUnit() schema.TimeUnitType {
+	if t.isFine {
+		return schema.TimeUnitNanos
+	}
+	return schema.TimeUnitMicros
+}
+
 // node returns the node of a type, which may be null.
 func (t *columnType) node(name string) (schema.Node, error) {
 	optional := arrow.Repetitions.Optional
@@ -88,11 +96,11 @@ func (t *columnType) node(name string) (schema.Node, error) {
 		}
 		return leaf(nil, arrow.Types.Double)
 	case instants, locals:
-		return leaf(schema.NewTimestampLogicalType(t.kind == instants, schema.TimeUnitMicros), arrow.Types.Int64)
+		return leaf(schema.NewTimestampLogicalType(t.kind == instants, t.timeUnit()), arrow.Types.Int64)
 	case dates:
 		return leaf(schema.DateLogicalType{}, arrow.Types.Int32)
 	case clocks:
-		return leaf(schema.NewTimeLogicalType(false, schema.TimeUnitMicros), arrow.Types.Int64)
+		return leaf(schema.NewTimeLogicalType(false, t.timeUnit()), arrow.Types.Int64)
 	case binaries:
 		return leaf(nil, arrow.Types.ByteArray)
 	case lists:
@@ -235,6 +243,9 @@ func (t *columnType) leaf(v Value) parquet.Cell {
 	case dates:
 		return parquet.Cell{Bits: uint64(v.(Time).At.Unix() / 86_400)}
 	case instants, locals, clocks:
+		if t.isFine {
+			return parquet.Cell{Bits: uint64(v.(Time).At.UnixNano())}
+		}
 		return parquet.Cell{Bits: uint64(v.(Time).At.UnixMicro())}
 	}
 	return parquet.Cell{Bytes: v.([]byte)}
