@@ -567,6 +567,16 @@ func TestNothingSilent(t *testing.T) {
 	if status != 0 || !strings.HasPrefix(stderr, "neardup: skipped: x.jsonl:4: not JSON") || !strings.Contains(stderr, `"documents": 3`) || strings.Contains(stdout, "documents") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
+	// Sources in several encodings are written in one.
+	os.WriteFile("u.csv", []byte("id,text\n1,Школа открылась весной\n"), 0o666)
+	os.WriteFile("w.csv", []byte("id,text\n2,\xcf\xe0\xf0\xee\xec \xee\xf2\xee\xf8\xb8\xeb \xee\xf2 \xef\xf0\xe8\xf1\xf2\xe0\xed\xe8\n"), 0o666)
+	for _, files := range [][]string{{"u.csv", "w.csv"}, {"w.csv", "u.csv"}} {
+		status, _, stderr := inDirectory(t, dir, append([]string{"dedup", "--out", "o.csv"}, files...)...)
+		if out := read(t, "o.csv"); status != 0 || !strings.Contains(out, "1,Школа открылась весной\n") || !strings.Contains(out, "2,Паром отошёл от пристани\n") {
+			t.Errorf("status %d, %q, %q", status, stderr, out)
+		}
+		os.Remove("o.csv")
+	}
 	// The separator of a table stays.
 	os.WriteFile("y.csv", []byte("id;text\n1;one, two\n"), 0o666)
 	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "y.csv"); status != 0 || read(t, "o.csv") != "id;text\n1;one, two\n" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,8 @@ import (
 
 // An archive is read record by record.
 type archive struct {
+	r     io.Reader // behind what was given back and what from holds
+	again []byte    // what was given back
 	from  *bufio.Reader
 	isARC bool
 	most  int // how large a block is that is held in memory; of a larger one the length is trusted
@@ -23,6 +26,40 @@ type archive struct {
 	lost  int // bytes between records
 	some  bool
 }
+
+// newArchive returns an archive whose blocks of at most so many bytes are held in memory.
+func newArchive(r io.Reader, most int) *archive {
+	a := &archive{r: r, most: most}
+	a.from = bufio.NewReaderSize(reader(a.read), mostHeaderLine)
+	begin, _ := a.from.Peek(len(arcBegin))
+	a.isARC = string(begin) == arcBegin
+	return a
+}
+
+// A reader is a function that reads.
+type reader func([]byte) (int, error)
+
+func (r reader) Read(b []byte) (int, error) { return r(b) }
+
+func (a *archive) read(b []byte) (int, error) {
+	if len(a.again) > 0 {
+		n := copy(b, a.again)
+		a.again = a.again[n:]
+		return n, nil
+	}
+	return a.r.Read(b)
+}
+
+// back gives back bytes that were read last.
+func (a *archive) back(b []byte) {
+	held, _ := a.from.Peek(a.from.Buffered())
+	a.again = slices.Concat(b, held, a.again)
+	a.from.Reset(reader(a.read))
+}
+
+// mostWrong is how many records may have wrong lengths. Those behind them are read up to the next record whatever length they have, since each that
+// is too large costs as much as it says.
+const mostWrong = 16
 
 // An archived is a record.
 type archived struct {
@@ -137,6 +174,12 @@ func isoDate(digits string) string {
 // block reads a block of so many bytes, or of an unknown size if it is negative, and leaves the reader before the next record. missing is how
 // many bytes of it the file does not have.
 func (a *archive) block(size int64) (block []byte, missing int64, err error) {
+	if a.wrong >= mostWrong {
+		if block, err = a.upToNext(nil); max(size-int64(len(block)), int64(len(block))-size) > int64(len("\r\n\r\n")) {
+			a.wrong++
+		}
+		return block, 0, err
+	}
 	b := bytes.NewBuffer(make([]byte, 0, min(max(size, 0), 1<<20)))
 	n, err := io.CopyN(b, a.from, max(size, 0))
 	if block = b.Bytes(); err != nil && err != io.EOF {
@@ -147,8 +190,8 @@ func (a *archive) block(size int64) (block []byte, missing int64, err error) {
 	}
 	if at := a.within(block); at >= 0 { // the length is too large
 		a.wrong++
-		a.from = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(block[at:])), a.from), mostHeaderLine)
-		return block[:at], 0, nil
+		a.back(block[at:])
+		return block[:at:at], 0, nil
 	}
 	if n < size && (a.wrong == 0 || size-n > n/10) {
 		return block, size - n, nil
@@ -196,13 +239,16 @@ func (a *archive) upToNext(block []byte) ([]byte, error) {
 		if a.isBetween() {
 			return block, nil
 		}
-		line, err := a.from.ReadSlice('\n')
-		block = append(block, line...)
-		if err == io.EOF {
-			return block, nil
-		}
-		if err != nil && err != bufio.ErrBufferFull {
-			return nil, err
+		for isBlank := true; isBlank; { // behind an empty line the same one follows, which is not the first of a record
+			line, err := a.from.ReadSlice('\n')
+			block = append(block, line...)
+			isBlank = len(bytes.TrimRight(line, "\r\n")) == 0
+			if err == io.EOF {
+				return block, nil
+			}
+			if err != nil && err != bufio.ErrBufferFull {
+				return nil, err
+			}
 		}
 	}
 	return block, ErrTooLong

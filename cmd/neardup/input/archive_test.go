@@ -88,6 +88,17 @@ func TestArchiveLengths(t *testing.T) {
 	if got, _, err := pagesIn(t, []byte(record(1, 0)+record(2, 500))); err != nil || len(got) != 2 || !strings.Contains(got[1], "cut off") {
 		t.Errorf("cut off: %q, %v", got, err)
 	}
+	var many strings.Builder // each of which says that it has all that follows
+	for i := range 3000 {
+		many.WriteString(record(i%7, 300_000))
+	}
+	if got, notes, err := pagesIn(t, []byte(many.String())); err != nil || len(got) != 3000 || !strings.Contains(notes, "wrong length: 3000") {
+		t.Errorf("all lengths too large: %d records, %s, %v", len(got), notes, err)
+	}
+	blank := record(1, -10) + strings.Repeat("\r\n", 200_000) + record(2, 0)
+	if got, _, err := pagesIn(t, []byte(blank)); err != nil || len(got) != 2 {
+		t.Errorf("many empty lines: %d records, %v", len(got), err)
+	}
 	if _, _, err := pagesIn(t, []byte("no archive at all\n")); err == nil {
 		t.Error("no archive is no error")
 	}

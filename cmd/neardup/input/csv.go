@@ -42,6 +42,8 @@ type record struct {
 	raw   []byte // as the file has it, with line ends
 	line  int32  // in which it begins
 	odd   oddity
+
+	isLossy bool // some bytes could not be decoded
 }
 
 // A textLine is a line, and what is wrong with it.
@@ -49,19 +51,35 @@ type textLine struct {
 	text, raw []byte
 	number    int32
 	err       error
+	isLossy   bool // some bytes could not be decoded
+	inQuotes  effect
 }
+
+// An effect is what a line does if it begins within quotes, as a set.
+type effect uint8
+
+const (
+	isKnown   effect = 1 << iota
+	isOdd            // it has a quote that is not doubled, before the one that ends them if there is one
+	isClosing        // they end
+	isEnd            // there is no such line
+)
 
 // A csvReader reads records.
 type csvReader struct {
 	dialect
-	lines  *LineReader // nil if there are only those of again
-	again  []textLine  // lines that are read before those of lines
+	lines  *LineReader // nil if there are only those of queue
+	queue  []textLine  // lines that were read: those of the last record, and
+	next   int         // from here on those of the next ones
 	want   int         // how many cells the header has; 0 before it is known
 	most   int         // how many bytes a record may have
 	unends bool        // a quote was found that never ends
+	futile int         // how often lines were parsed, and given back; each time the next attempt reaches half as far
 
-	parse parse      // of the last record, and
-	held  []textLine // its lines, whose memory is used again
+	// The first lines behind next in which no quote ends, and their bytes: a file of quotes that never end is looked through once.
+	quiet, quietBytes int
+
+	parse parse // of the last record
 }
 
 // errQuote is the error of a record whose quote never ends.
@@ -70,77 +88,138 @@ var errQuote = errors.New("a quote begins here that never ends")
 // lookAhead is how far a quote may reach in TSV, or after one that never ended.
 const lookAhead = 1 << 20
 
-// line returns the next line.
-func (r *csvReader) line() textLine {
-	if len(r.again) > 0 {
-		l := r.again[0]
-		r.again = r.again[1:]
-		return l
+// ahead returns a line that was not taken yet.
+func (r *csvReader) ahead(n int) *textLine {
+	for r.next+n >= len(r.queue) {
+		l := textLine{err: io.EOF}
+		if k := len(r.queue) - 1; k >= 0 && r.queue[k].err != nil && !isLineError(r.queue[k].err) {
+			l = r.queue[k] // which is the last one
+		} else if r.lines != nil {
+			l.text, l.err = r.lines.Next()
+			l.raw, l.number, l.isLossy = r.lines.Raw, r.lines.Line, r.lines.isLossy()
+		}
+		r.queue = append(r.queue, l)
 	}
-	if r.lines == nil {
-		return textLine{err: io.EOF}
+	return &r.queue[r.next+n]
+}
+
+// take takes the next line.
+func (r *csvReader) take() *textLine {
+	l := r.ahead(0)
+	if r.next++; r.quiet > 0 {
+		r.quiet, r.quietBytes = r.quiet-1, r.quietBytes-len(l.text)
 	}
-	text, err := r.lines.Next()
-	return textLine{text, r.lines.Raw, r.lines.Line, err}
+	return l
+}
+
+// back gives back lines that were taken.
+func (r *csvReader) back(n int) {
+	if n > 0 {
+		r.next, r.quiet, r.quietBytes = r.next-n, 0, 0
+	}
+}
+
+// inQuotes returns what a line that was not taken yet does within quotes.
+func (r *csvReader) inQuotes(n int) effect {
+	l := r.ahead(n)
+	switch {
+	case l.inQuotes != 0:
+	case l.err != nil && !isLineError(l.err):
+		l.inQuotes = isKnown | isEnd
+	default:
+		l.inQuotes = r.dialect.inQuotes(l.text)
+	}
+	return l.inQuotes
+}
+
+// closes returns how many lines follow up to the one in which a quote ends, if that is within so many bytes.
+func (r *csvReader) closes(most int) (lines int, ok bool) {
+	for {
+		switch does := r.inQuotes(r.quiet); {
+		case r.quietBytes > most || does&isEnd != 0:
+			return 0, false
+		case does&isClosing != 0:
+			return r.quiet + 1, true
+		}
+		r.quietBytes += len(r.ahead(r.quiet).text)
+		r.quiet++
+	}
 }
 
 // read returns the next record. If the error is that of a line, reading goes on behind it; record.line says where it is.
 func (r *csvReader) read() (record, error) {
-	l := r.line()
-	if l.err != nil {
-		return record{line: l.number}, l.err
+	if r.next == len(r.queue) {
+		r.queue = r.queue[:0]
+	} else {
+		r.queue = r.queue[r.next:]
+	}
+	r.next = 0
+	first := *r.take()
+	if first.err != nil {
+		return record{line: first.number}, first.err
 	}
 	p := &r.parse
 	*p = parse{dialect: r.dialect, buf: p.buf[:0], ends: p.ends[:0]}
-	p.line(l)
-	lines := append(r.held[:0], l)
-	defer func() { r.held = lines }()
+	if p.line(&first); !p.isOpen {
+		return r.better(p), nil
+	}
 	most := r.most
 	if r.isTSV || r.unends {
-		most = min(most, lookAhead)
+		most = min(most, lookAhead>>min(r.futile, 12))
 	}
-	if p.isOpen { // perhaps only because it was not meant to be a quote
-		if q, ok := r.closed(lines); ok {
+	mayClose := p.odd&innerQuote != 0 // the quote was perhaps not meant to go on
+	for size, isTried := len(first.text), false; p.isOpen; {
+		n, ok := r.closes(most - size)
+		if !ok {
+			return r.giveUp()
+		}
+		for k := 0; k < n && !mayClose; k++ {
+			mayClose = r.inQuotes(k)&isOdd != 0
+		}
+		if mayClose && !isTried {
+			isTried = true
+			if q, ok := r.closed(); ok {
+				return q, nil
+			}
+		}
+		for range n {
+			l := r.take()
+			size += len(l.text)
+			if p.line(l); l.err != nil {
+				return r.spoilt(n)
+			}
+		}
+	}
+	if !r.fits(p) {
+		if q, ok := r.closed(); ok {
 			return q, nil
 		}
 	}
-	var spoilt textLine // a line of the record that cannot be read
-	for size := len(l.text); p.isOpen; {
-		l := r.line()
-		size += len(l.text)
-		switch {
-		case l.err == io.EOF || l.err == nil && size > most:
-			if l.err == nil {
-				lines = append(lines, l)
-			}
-			return r.giveUp(lines)
-		case l.err != nil && !isLineError(l.err):
-			return record{line: l.number}, l.err
-		case l.err != nil:
-			spoilt = l
-		}
-		p.line(l)
-		lines = append(lines, l)
-	}
-	if spoilt.err != nil {
-		return record{line: spoilt.number}, spoilt.err
-	}
-	return r.better(lines, p), nil
+	return r.better(p), nil
 }
 
-// closed returns the record that the first line is, if quotes that begin in it, but do not end as they should, are a part of their cells.
-func (r *csvReader) closed(lines []textLine) (record, bool) {
-	first := lines[:1]
+// taken are the lines of the record.
+func (r *csvReader) taken() []textLine { return r.queue[:r.next] }
+
+// closed returns the record that the first line is, if quotes that begin in it, but do not end as they should, are a part of their cells. Then
+// the other lines are given back.
+func (r *csvReader) closed() (record, bool) {
+	first := r.queue[:1]
+	q := parse{}
+	isGood := false
 	if bytes.Contains(first[0].text, []byte(`\"`)) {
-		if q := r.parsed(first, parse{dialect: r.dialect, backslash: true}); !q.isOpen && r.fits(&q) {
-			return q.record(first), true
-		}
+		q = r.parsed(first, parse{dialect: r.dialect, backslash: true})
+		isGood = !q.isOpen && r.fits(&q)
 	}
-	q := r.parsed(first, parse{dialect: r.dialect, literal: true})
-	if q.isMended && r.fits(&q) {
-		return q.record(first), true
+	if !isGood {
+		q = r.parsed(first, parse{dialect: r.dialect, literal: true})
+		isGood = (q.isMended || r.isTSV) && r.fits(&q)
 	}
-	return record{}, false
+	if !isGood {
+		return record{}, false
+	}
+	r.back(r.next - 1)
+	return q.record(first), true
 }
 
 // fits reports whether a record has as many cells as the header, as far as that is known.
@@ -148,38 +227,102 @@ func (r *csvReader) fits(p *parse) bool { return r.want == 0 || len(p.ends) == r
 
 // parsed parses lines in one way.
 func (r *csvReader) parsed(lines []textLine, p parse) parse {
-	for _, l := range lines {
-		p.line(l)
+	for i := range lines {
+		p.line(&lines[i])
 	}
 	return p
 }
 
-// better returns the record that lines are, which p has parsed, or as another way of quoting has it if that fits better.
-func (r *csvReader) better(lines []textLine, p *parse) record {
+// better returns the record that p has parsed, or as another way of quoting has it if that fits better.
+func (r *csvReader) better(p *parse) record {
+	lines := r.taken()
 	if p.odd&escaped != 0 {
 		q := r.parsed(lines, parse{dialect: r.dialect, backslash: true})
 		if !q.isOpen && (len(q.ends) == len(p.ends) && p.odd&innerQuote != 0 || r.want > 0 && r.fits(&q) && !r.fits(p)) {
 			return q.record(lines)
 		}
 	}
-	if r.isTSV && len(lines) > 1 && r.want > 0 && (!r.fits(p) || bytes.Contains(p.buf, []byte(r.separator))) {
+	if r.isTSV && len(lines) > 1 && r.want > 0 && (!r.fits(p) || r.areRows(lines)) {
 		if q := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true}); r.fits(&q) {
-			r.again = slices.Concat(lines[1:], r.again)
+			r.back(len(lines) - 1)
 			return q.record(lines[:1])
 		}
 	}
 	return p.record(lines)
 }
 
-// giveUp returns what the first line is if the quote that begins in it never ends. The lines behind it are read again.
-func (r *csvReader) giveUp(lines []textLine) (record, error) {
-	r.again = slices.Concat(lines[1:], r.again)
-	r.unends = true
-	if !r.isTSV {
-		return record{line: lines[0].number}, errQuote
+// areRows reports whether each line is a row, if quotes are a part of the cells.
+func (r *csvReader) areRows(lines []textLine) bool {
+	for i := range lines {
+		if q := r.parsed(lines[i:i+1], parse{dialect: r.dialect, literal: true}); !r.fits(&q) {
+			return false
+		}
 	}
-	p := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true})
-	return p.record(lines[:1]), nil
+	return true
+}
+
+// giveUp returns what the first line is if the quote that begins in it never ends. The lines behind it are read again.
+func (r *csvReader) giveUp() (record, error) {
+	if r.next > 1 {
+		r.back(r.next - 1)
+		r.futile++
+	}
+	r.unends = true
+	if q, ok := r.closed(); ok {
+		return q, nil
+	}
+	if !r.isTSV {
+		return record{line: r.queue[0].number}, errQuote
+	}
+	p := r.parsed(r.queue[:1], parse{dialect: r.dialect, literal: true})
+	return p.record(r.queue[:1]), nil
+}
+
+// spoilt ends a record with the line that was taken last, which cannot be read. The quote may have ended in it: if one of the next lines is a
+// row, reading goes on there, and otherwise behind the next line in which a quote ends.
+func (r *csvReader) spoilt(most int) (record, error) {
+	l := r.queue[r.next-1]
+	for n := range most {
+		q := r.parsed([]textLine{*r.ahead(n)}, parse{dialect: r.dialect})
+		if q.isOpen || r.want < 2 || !r.fits(&q) {
+			if r.inQuotes(n)&isClosing == 0 {
+				continue
+			}
+			n++
+		}
+		for range n {
+			r.take()
+		}
+		break
+	}
+	return record{line: l.number}, l.err
+}
+
+// behind returns what stands behind a closing quote, without blanks.
+func (d *dialect) behind(b []byte) []byte {
+	if d.separator == "\t" {
+		return bytes.TrimLeft(b, " ")
+	}
+	return bytes.TrimLeft(b, " \t")
+}
+
+// inQuotes returns what a line does within quotes, as [parse.quoted] reads it.
+func (d *dialect) inQuotes(b []byte) effect {
+	does := isKnown
+	for {
+		i := bytes.IndexByte(b, '"')
+		if i < 0 {
+			return does
+		}
+		if b = b[i+1:]; len(b) > 0 && b[0] == '"' {
+			b = b[1:]
+			continue
+		}
+		if behind := d.behind(b); len(behind) == 0 || bytes.HasPrefix(behind, []byte(d.separator)) {
+			return does | isClosing
+		}
+		does |= isOdd
+	}
 }
 
 // A parse parses the lines of a record in one way.
@@ -198,7 +341,7 @@ type parse struct {
 }
 
 // line parses the next line.
-func (p *parse) line(l textLine) {
+func (p *parse) line(l *textLine) {
 	b, before := l.text, p.lineEnd
 	p.lineEnd = l.raw[len(trimEnd(l.raw)):]
 	if p.isOpen {
@@ -265,12 +408,7 @@ func (p *parse) quoted(b []byte) []byte {
 				continue
 			}
 		}
-		behind := rest
-		if p.separator != "\t" {
-			behind = bytes.TrimLeft(rest, " \t")
-		} else {
-			behind = bytes.TrimLeft(rest, " ")
-		}
+		behind := p.behind(rest)
 		switch {
 		case len(rest) > 0 && rest[0] == '"':
 			p.buf = append(p.buf, '"')
@@ -295,6 +433,9 @@ func (p *parse) record(lines []textLine) record {
 	at := 0
 	for i, end := range p.ends {
 		r.cells[i], at = all[at:end], end
+	}
+	for i := range lines {
+		r.isLossy = r.isLossy || lines[i].isLossy
 	}
 	return r
 }

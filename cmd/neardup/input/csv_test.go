@@ -58,6 +58,14 @@ func TestTables(t *testing.T) {
 		{"quotes in TSV", "tsv", "id\ttext\n1\t\"open\n2\t\"a\" b\n3\tc\"\n", "1|\"open/2|\"a\" b/3|c\"", "not doubled: 3"},
 		{"lines in TSV", "tsv", "id\ttext\n1\t\"a\nb\"\n2\tc\n", "1|a\nb/2|c", ""},
 		{"a line that is too long", "csv", "id,text\n1,\"a\n" + strings.Repeat("x", 1<<17) + "\nb\"\n2,c\n", "3: longer than --max-line/2|c", ""},
+		{"a quote that ends in such a line", "csv", "id,text\n1,\"a\n" + strings.Repeat("x", 1<<17) + "\"\n2,c\n3,\"d\"\n", "3: longer than --max-line/2|c/3|d", ""},
+		{"lines with doubled quotes", "csv", "id,text,n\n1,\"[\"\"a\"\",\"\"b\"\"\n]\",q\n2,b,c\n", "1|[\"a\",\"b\"\n]|q/2|b|c", ""},
+		{"a backslash before doubled quotes", "csv", "id,text\n1,\"ends \\\"\"\nsecond line\"\n2,b\n", "1|ends \\\"\nsecond line/2|b", ""},
+		{"a backslash before the last quote", "csv", "id,text\n1,\"he said \\\"hi\\\"\"\n2,\"b\"\n3,c\n", "1|he said \"hi\"/2|b/3|c", `\" for a quote: 1`},
+		{"the same without quotes behind", "csv", "id,text\n1,\"he said \\\"hi\\\"\"\n2,b\n", "1|he said \"hi\"/2|b", `\" for a quote: 1`},
+		{"tabs in quotes", "tsv", "id\ttext\tn\n1\t\"a\tb\nc\"\tq\n", "1|a\tb\nc|q", ""},
+		{"quotes over lines of TSV", "tsv", "id\ttext\n1\t\"open\n2\tand closed\"\n3\tc\n", "1|\"open/2|and closed\"/3|c", "not doubled: 2"},
+		{"quotes behind blanks", "csv", "\"id\", \"text\"\n\"1\", \"a, b\"\n", "1|a, b", ""},
 	} {
 		_, rows, raw, notes, err := tableOf(c.format, c.text, cols)
 		var got []string
@@ -80,8 +88,30 @@ func TestTables(t *testing.T) {
 		}
 	}
 	letters := Columns{ID: "A", IDGiven: true, Text: "B", NoHeader: true}
+	if _, rows, raw, _, err := tableOf("csv", "\n1,\""+strings.Repeat("line\n", 100)+"\"\n2,b\n", letters); err != nil || len(rows) != 2 || len(rows[0][1]) != 500 || rows[1][1] != "b" || len(raw) != 509 {
+		t.Errorf("without a header, a row of many lines: %d rows, %d bytes, %v", len(rows), len(raw), err)
+	}
+	if _, rows, _, _, err := tableOf("csv", "x, y\nid,text\n1, a\n", Columns{ID: "id", Text: "text", HeaderRow: 2}); err != nil || len(rows) != 1 || rows[0][1] != " a" {
+		t.Errorf("blanks above the header: %q, %v", rows, err)
+	}
 	if names, rows, _, _, err := tableOf("csv", "1,a\n2,b\n", letters); err != nil || !slices.Equal(names, []string{"A", "B"}) || len(rows) != 2 {
 		t.Errorf("without a header: %q, %q, %v", names, rows, err)
+	}
+}
+
+// TestCostOfQuotes: quotes that never end, or end far away, do not make reading slower than the file is long.
+func TestCostOfQuotes(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{"open": "1,\"abc\n", "escaped": "1,\"say \\\"\"\n", "reopened": "\",x,\"\n", "opened again": "a,\"b\",x,\"\n", "doubled": "1,\"\"abc\n", "inner": "1,\"a\"b\n"} {
+		for _, format := range []string{"csv", "tsv"} {
+			text := "id,text\n" + strings.Repeat(strings.Repeat(line, 300_000/len(line))+"2,\"b\"\n", 2)
+			if format == "tsv" {
+				text = strings.ReplaceAll(text, ",", "\t")
+			}
+			if _, rows, _, _, err := tableOf(format, text, Columns{ID: "id", Text: "text"}); err != nil || len(rows) < 1000 {
+				t.Errorf("%s: %d rows, %v", name, len(rows), err)
+			}
+		}
 	}
 }
 
@@ -200,10 +230,66 @@ func TestMixedEncodings(t *testing.T) {
 		}
 		return n, wrong, s
 	}
+	short, _ := e.Append(nil, []byte("学校\n双双\n")) // which are UTF-8 by chance
+	if n, err, _ := read(gb + string(short)); err != nil || n != 22 {
+		t.Errorf("short lines: %d lines, %v", n, err)
+	}
 	if n, err, s := read(ascii + gb); err != nil || n != 100_020 || s.Encoding == nil || s.Encoding.Name != "GB18030" {
 		t.Errorf("ASCII before: %d lines, %v", n, err)
 	}
 	if _, err, _ := read(gb + "渡轮在早晨七点过后不久离开小港口\n"); err == nil || !strings.Contains(err.Error(), "this line is UTF-8") {
 		t.Errorf("UTF-8 behind: %v", err)
+	}
+}
+
+// TestLossy: bytes that are not of the encoding of a file are known, whatever its format is.
+func TestLossy(t *testing.T) {
+	e, _ := encodingOf("gb18030")
+	chinese, _ := e.Append(nil, []byte("渡轮在早晨七点过后不久离开小港口载着四辆卡车"))
+	for format, text := range map[string]string{"lines": "%s\n%s\xff\n", "csv": "id,text\n1,%s\n2,%s\xff\n", "tsv": "id\ttext\n1\t%s\n2\t\"%s\xff\n\"\n", "txt": "%s\n%s\xff", "json": "[{\"text\":\"%s\"},{\"text\":\"%s\xff\"}]"} {
+		s := &Source{Path: "x", Format: format}
+		lossy := 0
+		err := s.Read(0, strings.NewReader(fmt.Sprintf(text, chinese, chinese)), Columns{ID: "id", Text: "text"}, 1<<16, func(it Item) bool {
+			if !it.IsUTF8() {
+				lossy++
+			}
+			return true
+		})
+		if err != nil || lossy != 1 || s.Encoding == nil {
+			t.Errorf("%s: %d, %v", format, lossy, err)
+		}
+	}
+}
+
+// TestDistinct: any number of columns may have one name.
+func TestDistinct(t *testing.T) {
+	names, notes := distinct(append(slices.Repeat([]string{"a", ""}, 20_000), "a_7", "column 2"))
+	seen := map[string]bool{}
+	for _, name := range names {
+		seen[name] = true
+	}
+	if len(seen) != len(names) || len(notes) > 10 || names[0] != "a" || names[2] != "a_2" || names[len(names)-2] != "a_7" {
+		t.Errorf("%d of %d names, %d notes, %q", len(seen), len(names), len(notes), names[:4])
+	}
+}
+
+// TestEncodingName: an encoding is the same one after it was written to a shard.
+func TestEncodingName(t *testing.T) {
+	for _, m := range marks {
+		var e Encoding
+		if m.of == nil {
+			continue
+		}
+		name, _ := m.of.MarshalText()
+		if err := e.UnmarshalText(name); err != nil || e != *m.of {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
+	}
+	for _, of := range ways() {
+		var e Encoding
+		name, _ := of.MarshalText()
+		if err := e.UnmarshalText(name); err != nil || e != *of {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,7 @@ type way struct {
 	encoding *Encoding
 	text     string  // the sample
 	cost     float64 // -8 ln p
+	letters  float64 // the same by its letters alone, without the ASCII around them
 }
 
 // A verdict is what was found out about an encoding.
@@ -66,9 +68,9 @@ const (
 	sureCost = 80
 )
 
-// plausible returns what n characters beyond ASCII cost at most. Bytes that are not text cost more in every encoding: 96 to 130 each, of random
-// ones; texts in 38 languages cost 20 to 65, and single names in them up to 90.
-func plausible(n int) float64 { return costPerLetter*float64(n) + 240 }
+// isText reports whether the characters beyond ASCII cost no more than those of texts. Bytes that are not text cost more in every encoding: 96
+// to 130 each, of random ones; texts in 38 languages cost 20 to 65, and single names in them up to 90.
+func (w *way) isText() bool { return w.cost <= costPerLetter*float64(beyondASCII(w.text))+240 }
 
 const costPerLetter = 76
 
@@ -104,6 +106,19 @@ var languages = sync.OnceValue(func() map[string][]*language {
 	return all
 })
 
+// allLanguages returns each language once.
+var allLanguages = sync.OnceValue(func() (all []*language) {
+	seen := map[*language]bool{}
+	for _, some := range languages() {
+		for _, l := range some {
+			if !seen[l] {
+				seen[l], all = true, append(all, l)
+			}
+		}
+	}
+	return all // their order does not matter: the least cost counts
+})
+
 // ways are the encodings that are tried. Of two that read the same text, the first one is taken.
 var ways = sync.OnceValue(func() (all []*Encoding) {
 	for _, name := range []string{"windows-1252", "windows-1250", "windows-1251", "windows-1253", "windows-1254", "windows-1255", "windows-1256",
@@ -121,13 +136,17 @@ func detect(text []byte) verdict {
 	sample := sampleText(text)
 	priors := priorsOf(text[:min(len(text), mostSample)])
 	var v verdict
+	var letters way // the best one by its letters alone
 	for _, e := range append(slices.Clip(ways()), wideWays(sample)...) {
 		decoded, err := e.of.NewDecoder().Bytes(sample)
 		if err != nil {
 			continue
 		}
 		w := way{encoding: e, text: string(decoded)}
-		w.cost = costOf(w.text, languagesOf(e), priors)
+		w.cost, w.letters = costOf(w.text, languagesOf(e), priors)
+		if w.letters < letters.letters || letters.encoding == nil {
+			letters = w
+		}
 		switch {
 		case v.best.encoding == nil || w.cost < v.best.cost && !reads(w.text, v.best.text):
 			v.best, v.second = w, v.best
@@ -136,8 +155,25 @@ func detect(text []byte) verdict {
 		}
 	}
 	margin := v.second.cost - v.best.cost
-	v.isSure = v.best.encoding != nil && (v.second.encoding == nil || margin >= sureCost) && v.best.cost <= plausible(beyondASCII(v.best.text))
+	v.isSure = v.best.encoding != nil && (v.second.encoding == nil || margin >= sureCost*rarity(v.best.text)) && v.best.isText()
+	if v.isSure && v.best.letters > letters.letters && !reads(v.best.text, letters.text) { // an English text with a name in another language
+		v.second, v.isSure = letters, false
+	}
 	return v
+}
+
+// rarity returns by how much surer a verdict has to be if a text has only one or two words with a few letters beyond ASCII: these are names, or
+// of another language than the text, and often the same one again and again.
+func rarity(text string) float64 {
+	words := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && !isLatin(r|0x20) }) {
+		if n := beyondASCII(word); n > 0 {
+			if words[word] = true; len(words) > 2 || n > 3 {
+				return 1
+			}
+		}
+	}
+	return 3 - float64(len(words))/2
 }
 
 // beyondASCII returns how many characters of a text are not ASCII.
@@ -208,25 +244,30 @@ func hasNew(line []byte, seen *[256]bool) bool {
 	return false
 }
 
-// costOf returns the cost of a text in the language that fits best.
-func costOf(text string, all []*language, priors map[*language]float64) float64 {
-	least := -1.0
-	plain := Letters(text, false)
-	signs := signCost(text)
+// costOf returns the cost of a text in the language that fits best, and in the one that fits best without priors.
+func costOf(text string, all []*language, priors map[*language]float64) (least, letters float64) {
+	least, letters = math.Inf(1), math.Inf(1)
+	plain, signs := Letters(text, false), signCost(text)
 	for _, l := range all {
+		these := plain
+		if l.isApart() {
+			these = Letters(text, true)
+		}
 		cost, before := 0, '_'
-		for _, r := range plain {
+		for _, r := range these {
 			if r >= utf8.RuneSelf || before >= utf8.RuneSelf {
 				cost += l.cost(before, r)
 			}
 			before = r
 		}
-		if x := float64(cost) + signs + priors[l]; least < 0 || x < least {
-			least = x
-		}
+		letters = min(letters, float64(cost)+signs)
+		least = min(least, float64(cost)+signs+priors[l])
 	}
-	return least
+	return least, letters
 }
+
+// isApart reports whether the tones of a language are counted behind their letters.
+func (l *language) isApart() bool { return l.name == "vi" }
 
 // priorsOf returns what each language costs by the ASCII of a text. So few letters beyond it as Dutch or Italian have do not tell their encoding;
 // the words around them do. That counts less than some letters, since texts have names and titles in other languages.
@@ -354,7 +395,8 @@ func capitalCost(before, r rune) int {
 	return costCapital
 }
 
-// oneSignCost returns the cost of a sign between two characters. No sign stands within a word.
+// oneSignCost returns the cost of a sign between two characters. No sign stands within a word, and those where ISO-8859-15 has letters stand
+// beside none.
 func oneSignCost(before, r, after rune) int {
 	isBehind, isBefore := isSmallScript(before), isSmallScript(after)
 	within := 0
@@ -362,6 +404,8 @@ func oneSignCost(before, r, after rune) int {
 		within = costInWord
 	}
 	switch {
+	case strings.ContainsRune("¦¨´¸¼½¾", r) && (isBefore || isBehind):
+		return costOddSign + 2*costInWord
 	case r == '¡' || r == '¿':
 		if isBefore && !isBehind {
 			return costSign
@@ -413,15 +457,17 @@ func Letters(text string, apart bool) (all []rune) {
 
 // TonesApart decomposes the marks of tones, and nothing else.
 func TonesApart(text string) string {
+	isTone := func(r rune) bool { return strings.ContainsRune("\u0300\u0301\u0303\u0309\u0323", r) }
 	var b strings.Builder
 	for _, r := range norm.NFC.String(text) {
 		parts := []rune(norm.NFD.String(string(r)))
-		if last := parts[len(parts)-1]; len(parts) > 1 && strings.ContainsRune("\u0300\u0301\u0303\u0309\u0323", last) {
-			b.WriteString(norm.NFC.String(string(parts[:len(parts)-1])))
-			b.WriteRune(last)
+		i := slices.IndexFunc(parts, isTone)
+		if i < 1 {
+			b.WriteRune(r)
 			continue
 		}
-		b.WriteRune(r)
+		b.WriteString(norm.NFC.String(string(slices.Delete(slices.Clone(parts), i, i+1))))
+		b.WriteRune(parts[i])
 	}
 	return b.String()
 }

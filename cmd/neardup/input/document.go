@@ -443,6 +443,7 @@ func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, room int64
 		if it.Raw = raw; len(raw) > most {
 			it.Raw, it.Err = nil, ErrTooLong
 		}
+		it.isLossy = s.Encoding != nil && hasReplaced(it.Raw)
 		if !yield(it) {
 			return nil
 		}
@@ -480,16 +481,16 @@ func (c *lineCounter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// begin returns the first byte that is no white space, without reading it.
+// begin returns the first byte that is no white space, without reading it; 0 if there is none, or only far behind.
 func (c *lineCounter) begin() byte {
 	b := make([]byte, 1<<12)
 	for {
 		n, err := c.r.Read(b)
 		c.ahead = append(c.ahead, b[:n]...)
-		if text := bytes.TrimLeft(c.ahead, " \t\r\n"); len(text) > 0 {
+		if text := bytes.TrimLeft(b[:n], " \t\r\n"); len(text) > 0 {
 			return text[0]
 		}
-		if err != nil {
+		if err != nil || int64(len(c.ahead)) > c.room {
 			return 0
 		}
 	}

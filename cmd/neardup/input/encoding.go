@@ -88,11 +88,17 @@ func encodingOf(name string) (*Encoding, error) {
 	return &Encoding{Name: strings.ToUpper(canonical), of: e, byLine: canonical != "iso-2022-jp"}, nil
 }
 
-// MarshalText returns the name.
+// MarshalText returns the name. That of an encoding with a mark is another one than that without it.
 func (e *Encoding) MarshalText() ([]byte, error) { return []byte(e.Name), nil }
 
-// UnmarshalText sets e to the encoding with a name.
+// UnmarshalText sets e to the encoding with a name that MarshalText returned.
 func (e *Encoding) UnmarshalText(name []byte) error {
+	for _, m := range marks {
+		if m.of != nil && m.of.Name == string(name) {
+			*e = *m.of
+			return nil
+		}
+	}
 	found, err := encodingOf(string(name))
 	if err == nil && found != nil {
 		*e = *found
@@ -154,8 +160,8 @@ func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
 	switch {
 	case v.isSure:
 		return v.best.encoding, false, nil
-	case badBytes(sample) <= fewBad && !hasZeros(sample):
-		return nil, false, nil // they are counted
+	case !hasZeros(sample) && isSpoilt(sample, &v):
+		return nil, false, nil // what is not UTF-8 is counted
 	}
 	return nil, false, &unclearError{v}
 }
@@ -163,16 +169,28 @@ func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
 // fewBad is how many bytes that are not UTF-8 a text may have that is read as UTF-8, if they do not tell another encoding.
 const fewBad = 2
 
-// badBytes returns how many bytes of a text are not UTF-8. Its last character may be cut off.
-func badBytes(sample []byte) (bad int) {
+// isSpoilt reports whether a text is UTF-8 with a few bytes that are not: there is other UTF-8, or they are no text in any encoding either.
+func isSpoilt(sample []byte, v *verdict) bool {
+	good, bad := countUTF8(sample)
+	return bad <= fewBad && (good > 0 || v.best.encoding == nil || !v.best.isText())
+}
+
+// countUTF8 returns how many characters beyond ASCII a text has, and bytes that are not UTF-8. Its last character may be cut off.
+func countUTF8(sample []byte) (good, bad int) {
 	for i := 0; i < len(sample); {
+		if sample[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(sample[i:])
-		if r == utf8.RuneError && n == 1 && len(sample)-i >= utf8.UTFMax {
+		if r != utf8.RuneError || n > 1 {
+			good++
+		} else if utf8.FullRune(sample[i:]) {
 			bad++
 		}
 		i += n
 	}
-	return bad
+	return good, bad
 }
 
 // escaped7Bit returns the encoding of a text of bytes of ASCII which has other characters between escapes, or nil.
@@ -197,7 +215,8 @@ func escaped7Bit(sample []byte) *Encoding {
 func isChinese(e *Encoding, sample []byte) bool {
 	text, err := e.Text(sample[:min(len(sample), mostSample)])
 	if n := beyondASCII(text); err == nil && n > 0 {
-		return costOf(text, languages()["gb18030"], nil) <= costPerLetter*float64(n)
+		cost, _ := costOf(text, languages()["gb18030"], nil)
+		return cost <= costPerLetter*float64(n)
 	}
 	return false
 }
@@ -250,22 +269,7 @@ func isWholeUTF8(sample []byte) bool {
 
 // isUTF8 reports whether a text is UTF-8, but for a few bytes. Its last character may be cut off.
 func isUTF8(sample []byte) bool {
-	good, bad := 0, 0
-	for i := 0; i < len(sample); {
-		if sample[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(sample[i:])
-		if r == utf8.RuneError && n == 1 {
-			if len(sample)-i >= utf8.UTFMax {
-				bad++
-			}
-		} else {
-			good++
-		}
-		i += n
-	}
+	good, bad := countUTF8(sample)
 	return bad <= good/50
 }
 
@@ -348,13 +352,31 @@ func (d *lineDecoder) line(line, behind []byte) ([]byte, error) {
 	if d.decoder == nil {
 		return line, nil
 	}
-	if !d.isTold && utf8.Valid(line) && utf8.RuneCount(line) <= len(line)-2 {
+	if !d.isTold && d.looksUTF8(line) {
 		return nil, &otherEncodingError{d.s.Encoding.Name, "UTF-8"}
 	}
 	text, err := d.decoder.Bytes(line)
 	d.isLossy = bytes.Contains(text, []byte("\uFFFD")) && !bytes.Contains(line, []byte("\uFFFD"))
 	return text, err
 }
+
+// looksUTF8 reports whether a line is UTF-8, and is more likely a text as that than in the encoding of the file: of Chinese in GB18030, one
+// character of five is UTF-8 by chance.
+func (d *lineDecoder) looksUTF8(line []byte) bool {
+	if !utf8.Valid(line) || utf8.RuneCount(line) > len(line)-2 {
+		return false
+	}
+	for len(line) > mostCompared || !utf8.Valid(line) {
+		line = line[:min(len(line)-1, mostCompared)]
+	}
+	text, err := d.decoder.Bytes(line)
+	inUTF8, _ := costOf(string(line), allLanguages(), nil)
+	inOther, _ := costOf(string(text), languagesOf(d.s.Encoding), nil)
+	return err != nil || inUTF8+sureCost < inOther
+}
+
+// mostCompared is how many bytes of a line are compared.
+const mostCompared = 1 << 10
 
 // use has a source be read in an encoding, which is noted.
 func (s *Source) use(e *Encoding) {

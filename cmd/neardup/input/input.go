@@ -302,6 +302,7 @@ func (s *Source) readerOfLines(r io.Reader, cols Columns, maxLine int) (*LineRea
 		lines.decode = &lineDecoder{s: s, isTold: cols.Encoding != "", decoder: e.of.NewDecoder()}
 	default:
 		lines.R, err = s.decode(buffered, cols)
+		lines.isWhole = s.Encoding != nil
 	}
 	return lines, err
 }
@@ -315,6 +316,7 @@ func (s *Source) readWhole(plain io.Reader, it Item, maxLine int, yield func(Ite
 	if it.Raw = text; len(it.Raw) > maxLine {
 		it.Raw, it.Err = nil, ErrTooLong
 	}
+	it.isLossy = s.Encoding != nil && hasReplaced(it.Raw)
 	yield(it)
 	return nil
 }
@@ -344,7 +346,7 @@ func (s *Source) readLines(lines *LineReader, at func(int32) Item, yield func(It
 		if s.Encoding == nil {
 			it.Block = lines.block
 		} else {
-			it.isLossy = lines.decode != nil && lines.decode.isLossy
+			it.isLossy = lines.isLossy()
 		}
 		if !yield(it) {
 			return nil

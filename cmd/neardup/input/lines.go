@@ -21,6 +21,8 @@ type LineReader struct {
 	Line   int32        // number of the line that was read last, from 1
 	decode *lineDecoder // nil if the lines are UTF-8
 
+	isWhole bool // R decodes, since lines cannot be cut before
+
 	Raw   []byte  // the line that was read last as R has it, with its end; nil after ErrTooLong
 	block *[]byte // of which the line is a part
 	rest  []byte  // of the block
@@ -85,6 +87,14 @@ func (l *LineReader) Next() ([]byte, error) {
 	}
 	return line, nil
 }
+
+// isLossy reports whether the line that was read last had bytes that could not be decoded.
+func (l *LineReader) isLossy() bool {
+	return l.decode != nil && l.decode.isLossy || l.isWhole && hasReplaced(l.Raw)
+}
+
+// hasReplaced reports whether a decoder has put U+FFFD into a text.
+func hasReplaced(text []byte) bool { return bytes.Contains(text, []byte("\uFFFD")) }
 
 // trimEnd returns a line without its end.
 func trimEnd(line []byte) []byte {

@@ -107,30 +107,37 @@ func distinct(given []string) (names, notes []string) {
 	for _, name := range given {
 		has[name] = true
 	}
-	seen := map[string]bool{}
+	seen := map[string]int{} // the number that the last one of a name got
+	twins := 0
 	for i, name := range names {
 		if strings.TrimSpace(name) == "" {
 			name = ""
 		}
-		if name != "" && !seen[name] {
-			seen[name] = true
+		if name != "" && seen[name] == 0 {
+			seen[name] = 1
 			continue
 		}
-		for n := 2; ; n++ {
+		for n := max(2, seen[name]+1); ; n++ {
 			if names[i] = fmt.Sprintf("%s_%d", name, n); name == "" {
 				names[i] = fmt.Sprintf("column %d", i+n-1)
 			}
 			if !has[names[i]] {
+				if name != "" {
+					seen[name] = n
+				}
 				break
 			}
 		}
-		has[names[i]], seen[names[i]] = true, true
-		if name != "" {
+		has[names[i]], seen[names[i]] = true, 1
+		if twins++; name != "" && twins <= mostTwins {
 			notes = append(notes, fmt.Sprintf("two columns have the name %q; column %d is read as %q", name, i+1, names[i]))
 		}
 	}
 	return names, notes
 }
+
+// mostTwins is how many columns of equal names are noted one by one.
+const mostTwins = 5
 
 // A columnFinder finds columns by their names.
 type columnFinder struct {
@@ -215,14 +222,14 @@ const sniffLines = 40
 
 // start finds out how a table is written, and reads its header.
 func (s *Source) start(r *csvReader, cols Columns) error {
-	r.again = s.firstLines(r.lines)
 	var above []byte // bytes before the header
-	if len(r.again) > 0 && r.again[0].err == nil && s.Format == "csv" {
-		if sep, ok := strings.CutPrefix(strings.ToLower(string(r.again[0].text)), "sep="); ok && len([]rune(sep)) == 1 { // as Excel writes it
-			r.separator, above = sep, r.again[0].raw
-			r.again = r.again[1:]
+	if first := r.ahead(0); first.err == nil && s.Format == "csv" {
+		if sep, ok := strings.CutPrefix(strings.ToLower(string(first.text)), "sep="); ok && len([]rune(sep)) == 1 { // as Excel writes it
+			r.separator, above = sep, first.raw
+			r.take()
 		}
 	}
+	first := r.firstLines()
 	switch {
 	case cols.Separator != 0:
 		r.separator = string(cols.Separator)
@@ -230,18 +237,31 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 	case s.Format == "tsv":
 		r.separator = "\t"
 	default:
-		if r.separator = separatorOf(r, cols); r.separator != "," {
+		if r.separator = separatorOf(first, cols); r.separator != "," {
 			s.Note("columns are separated by %q", []rune(r.separator)[0])
 		}
 	}
 	r.isTSV = s.Format == "tsv"
-	rows := sampleOf(r)
-	if len(rows) == 0 {
-		return s.noHeader(r)
+	rows, lines := sampleOf(first, r.dialect)
+	if cols.NoHeader {
+		return s.noHeader(r, cols, rows, above)
 	}
 	at := 0
-	if cols.HeaderRow == 0 && !cols.NoHeader {
+	if cols.HeaderRow > 0 {
+		for at < len(lines)-1 && int(lines[at]) < cols.HeaderRow {
+			at++
+		}
+	} else if len(rows) > 0 {
 		found, err := findHeader(rows, cols)
+		if err != nil {
+			if d := r.dialect; !d.blanks { // names in quotes behind blanks
+				d.blanks = true
+				rows, _ = sampleOf(first, d)
+				if at, wrong := findHeader(rows, cols); wrong == nil {
+					found, err, r.blanks = at, nil, true
+				}
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("%s:1: %w", s.Path, err)
 		}
@@ -249,21 +269,19 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 			s.Note("the header is in row %d; what stands above it is not read", at+1)
 		}
 	}
-	r.blanks = haveBlanks(rows[at])
+	r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at])
 	return s.takeHeader(r, cols, at, above)
 }
 
-// firstLines reads the first lines of a table.
-func (s *Source) firstLines(lines *LineReader) (first []textLine) {
+// firstLines returns the first lines of a table, which are not taken.
+func (r *csvReader) firstLines() (first []textLine) {
 	for size := 0; len(first) < sniffLines && size < blockSize; {
-		text, err := lines.Next()
-		if err == io.EOF {
+		l := r.ahead(len(first))
+		if l.err != nil && !isLineError(l.err) {
 			break
 		}
-		first = append(first, textLine{text, lines.Raw, lines.Line, err})
-		if size += len(text); err != nil && !isLineError(err) {
-			break
-		}
+		first = append(first, *l)
+		size += len(l.text)
 	}
 	return first
 }
@@ -274,26 +292,16 @@ func isLineError(err error) bool {
 	return errors.Is(err, ErrTooLong) || errors.As(err, &other)
 }
 
-// noHeader says why a table without a row has no header.
-func (s *Source) noHeader(r *csvReader) error {
-	for _, l := range r.again {
-		if l.err != nil {
-			return fmt.Errorf("%s:%d: %w", s.Path, max(1, l.number), l.err)
-		}
-	}
-	return fmt.Errorf("%s:1: the file has no header", s.Path)
-}
-
-// sampleOf returns the cells of the first rows, without reading further.
-func sampleOf(r *csvReader) (rows [][]string) {
-	sample := csvReader{dialect: r.dialect, again: slices.Clone(r.again), most: blockSize}
+// sampleOf returns the cells of rows in some lines, and the lines in which they begin.
+func sampleOf(first []textLine, d dialect) (rows [][]string, lines []int32) {
+	sample := csvReader{dialect: d, queue: slices.Clone(first), most: blockSize}
 	for {
 		row, err := sample.read()
 		if err == io.EOF {
-			return rows
+			return rows, lines
 		}
 		if err == nil && !row.isBlank() {
-			rows = append(rows, row.cells)
+			rows, lines = append(rows, row.cells), append(lines, row.line)
 		}
 	}
 }
@@ -310,12 +318,10 @@ func haveBlanks(names []string) bool {
 
 // separatorOf returns the separator of a table by its first lines: the one with which there is a header that has the needed columns, or which
 // most rows have equally often; or a comma.
-func separatorOf(r *csvReader, cols Columns) string {
+func separatorOf(first []textLine, cols Columns) string {
 	best, most, isOne := ",", 0, false
 	for _, sep := range separators {
-		try := *r
-		try.separator, try.isTSV = sep, sep == "\t"
-		rows := sampleOf(&try)
+		rows, _ := sampleOf(first, dialect{separator: sep, isTSV: sep == "\t"})
 		if len(rows) == 0 {
 			continue
 		}
@@ -347,28 +353,45 @@ func evenRows(rows [][]string) (n int) {
 	return n
 }
 
+// above reads a row up to the header.
+func (s *Source) above(r *csvReader) (record, error) {
+	row, err := r.read()
+	switch {
+	case err == nil:
+		return row, nil
+	case err == io.EOF:
+		return row, fmt.Errorf("%s:%d: the file has no header", s.Path, max(1, r.lines.Line))
+	case isLineError(err) || err == errQuote:
+		return row, fmt.Errorf("%s:%d: %w", s.Path, max(1, row.line), err)
+	}
+	return row, fmt.Errorf("%s:%d: %w", s.Path, max(1, r.lines.Line), err)
+}
+
+// noHeader names the columns of a table without a header, by its first row.
+func (s *Source) noHeader(r *csvReader, cols Columns, rows [][]string, raw []byte) error {
+	r.blanks = len(rows) > 0 && haveBlanks(rows[0])
+	row, err := s.above(r)
+	for err == nil && row.isBlank() {
+		row, err = s.above(r)
+	}
+	if err != nil {
+		return err
+	}
+	r.back(r.next) // it is a row
+	if s.Header, err = s.newHeader(letters(len(row.cells)), cols); err != nil {
+		return err
+	}
+	s.Header.dialect, s.Header.Raw = r.dialect, raw
+	r.want = len(s.Header.Names)
+	return nil
+}
+
 // takeHeader reads the rows up to the header, which has so many rows above it.
 func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) error {
 	for n := 0; ; {
-		if cols.NoHeader {
-			peek := csvReader{dialect: r.dialect, again: slices.Clone(r.again), lines: nil, most: blockSize}
-			row, err := peek.read()
-			for err == nil && row.isBlank() {
-				row, err = peek.read()
-			}
-			h, wrong := s.newHeader(letters(len(row.cells)), cols)
-			if wrong != nil {
-				return wrong
-			}
-			s.Header = h
-			break
-		}
-		row, err := r.read()
-		if err != nil && isLineError(err) || err == errQuote {
-			return fmt.Errorf("%s:%d: %w", s.Path, row.line, err)
-		}
+		row, err := s.above(r)
 		if err != nil {
-			return fmt.Errorf("%s:%d: the header is missing: %w", s.Path, max(1, r.lines.Line), err)
+			return err
 		}
 		raw = append(slices.Clip(raw), row.raw...)
 		for i := range row.cells {
@@ -419,7 +442,7 @@ func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, y
 			continue
 		} else {
 			it.Row, it.Err = odd.fit(&row, r.want, s.Header.named)
-			it.Bytes = row.raw
+			it.Bytes, it.isLossy = row.raw, row.isLossy
 		}
 		if !yield(it) {
 			return nil

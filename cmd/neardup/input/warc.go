@@ -33,9 +33,7 @@ func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLin
 	if s.Header, err = s.newHeader(warcColumns, cols); err != nil {
 		return err
 	}
-	a := &archive{from: bufio.NewReaderSize(r, mostHeaderLine), most: maxLine + 1<<20} // a page has headers, too
-	begin, _ := a.from.Peek(len(arcBegin))
-	a.isARC = string(begin) == arcBegin
+	a := newArchive(r, maxLine+1<<20) // a page has headers, too
 	skipped := map[string]int{}
 	defer func() {
 		var all []string

@@ -151,14 +151,10 @@ type csvOut struct {
 
 // raw writes bytes of a source as they are, and ends the line if its file ends in it.
 func (o *csvOut) raw(b []byte) error {
-	o.rows.Flush()
-	if err := o.copy(b); err != nil {
-		return err
+	if o.rows.Flush(); len(b) == 0 {
+		return nil
 	}
-	if n := len(b); n > 0 && b[n-1] != '\n' && b[n-1] != '\r' {
-		return o.copy([]byte("\n"))
-	}
-	return nil
+	return o.copyLine(b)
 }
 
 // cells writes a row that has changed, or is of a table which is written otherwise.
@@ -196,7 +192,7 @@ func (o *csvOut) Begin(s *input.Source) error {
 	if o.columns != nil {
 		return nil
 	}
-	if o.isRaw = o.Added == nil && s.Format == FormatOf(o.Path) && (o.names == nil || o.like.SameDialect(s.Header)); o.names == nil {
+	if o.isRaw = o.Added == nil && s.Format == FormatOf(o.Path) && o.keeps(s) && (o.names == nil || o.like.SameDialect(s.Header)); o.names == nil {
 		if s.Format == "csv" && FormatOf(o.Path) == "csv" {
 			o.rows.Comma = s.Header.Separator()
 		}
@@ -381,17 +377,27 @@ func (t *Target) begin() {
 
 // line writes the line of an item: as its source has it, or what has changed.
 func (t *Target) line(s *input.Source, it *input.Item, text []byte) error {
-	isKept := t.same == nil && s.Encoding == nil || t.same != nil && t.same.IsByLine()
-	if isKept && it.Bytes != nil && !it.IsChanged() {
-		text = it.Bytes
-	} else if t.same != nil {
+	if it.Bytes != nil && !it.IsChanged() && t.keeps(s) {
+		return t.copyLine(it.Bytes)
+	}
+	if t.same != nil {
 		return t.encode(append(slices.Clip(text), '\n'))
 	}
 	t.W.Write(text)
-	if n := len(text); n == 0 || text[n-1] != '\n' && text[n-1] != '\r' {
-		return t.W.WriteByte('\n')
+	return t.W.WriteByte('\n')
+}
+
+// keeps reports whether the bytes of lines of a source can be written as they are.
+func (t *Target) keeps(s *input.Source) bool {
+	return s.Encoding == nil || !s.Encoding.IsByLine() || t.same != nil
+}
+
+// copyLine is copy for a line, which gets an end if it is the last one of a file without one.
+func (t *Target) copyLine(b []byte) error {
+	if n := len(b); n == 0 || b[n-1] != '\n' && b[n-1] != '\r' {
+		b = append(slices.Clip(b), '\n')
 	}
-	return nil
+	return t.copy(b)
 }
 
 // copy writes bytes that a source has, which are UTF-8 if its encoding cannot be cut into lines.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/neardup/neardup/cmd/neardup/input"
 )
@@ -73,8 +74,8 @@ func encoded(text, language, name string, e encoding.Encoding) (lines [][]byte) 
 		text = strings.ReplaceAll(folded(text, language), "\u0654", "")
 	case language == "ro" && name != "iso-8859-16":
 		text = strings.NewReplacer("ș", "ş", "ț", "ţ", "Ș", "Ş", "Ț", "Ţ").Replace(text)
-	case language == "vi":
-		text = input.TonesApart(text)
+	case language == "vi": // what the encoding has stays in one piece, as iconv writes it
+		text = norm.NFC.String(text)
 	case name == "ibm866":
 		text = strings.NewReplacer("і", "i", "І", "I").Replace(text)
 	}
@@ -88,7 +89,12 @@ func encoded(text, language, name string, e encoding.Encoding) (lines [][]byte) 
 			s, ok := known[r]
 			if !ok {
 				s = string(r)
-				if _, err := e.NewEncoder().String(s); err != nil {
+				_, err := e.NewEncoder().String(s)
+				if err != nil && language == "vi" {
+					s = input.TonesApart(s)
+					_, err = e.NewEncoder().String(s)
+				}
+				if err != nil {
 					if s = signs.Replace(s); s == string(r) {
 						s = "?"
 					}
