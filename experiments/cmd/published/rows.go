@@ -1,15 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/neardup/neardup/cmd/neardup/parquet"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 	"github.com/neardup/neardup/experiments/dataset"
 )
 
@@ -50,8 +49,15 @@ func (r row) texts(name string) (all []string) {
 	if value == nil {
 		return nil
 	}
-	list, ok := value.([]any)
-	if !ok {
+	var list []any
+	switch x := value.(type) {
+	case []any: // of JSON
+		list = x
+	case rows.List:
+		for _, item := range x {
+			list = append(list, item)
+		}
+	default:
 		r.fail("%q is no list", name)
 	}
 	for _, item := range list {
@@ -73,14 +79,8 @@ func spelled(value any) (text string, ok bool) {
 		return string(x), true
 	case float64: // of JSON
 		return strconv.FormatFloat(x, 'f', -1, 64), true
-	case int, int32, int64, uint32, uint64:
-		return fmt.Sprint(x), true
-	case map[string]any: // an item of a list of Parquet, whatever its writer calls it
-		if len(x) == 1 {
-			for _, inner := range x {
-				return spelled(inner)
-			}
-		}
+	case rows.Number:
+		return string(x), true
 	}
 	return "", false
 }
@@ -126,25 +126,40 @@ func readParquet(path string, take func(map[string]any) error) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := parquet.OpenFile(f, info.Size())
+	file, err := parquet.Open(f, info.Size(), 1<<30)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	rows := parquet.NewGenericReader[map[string]any](file, file.Schema())
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for {
-		batch := []map[string]any{{}}
-		n, err := rows.Read(batch)
-		if n == 1 {
-			if err := take(batch[0]); err != nil {
-				return err
-			}
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
+	isText, err := rows.TextColumns(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	reader, names := rows.NewParquetReader(file.Schema(), isText), rows.ParquetNames(file.Schema())
+	for g := range file.Groups() {
+		if err := readGroup(file, g, reader, names, take); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	return nil
+}
+
+func readGroup(file *parquet.File, g int, reader *rows.ParquetReader, names []string, take func(map[string]any) error) error {
+	group, err := file.Group(g, file.Columns())
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	for err = group.Next(); err == nil; err = group.Next() {
+		values := map[string]any{}
+		for i, v := range reader.Read(group.Row()) {
+			values[names[i]] = v
+		}
+		if err := take(values); err != nil {
+			return err
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
