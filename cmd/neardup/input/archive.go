@@ -111,12 +111,14 @@ func (a *archive) next() (*archived, error) {
 // begin reads up to the first line of the next record.
 func (a *archive) begin() (string, error) {
 	for {
+		for ends := a.lineEnds(); len(ends) > 0; ends = a.lineEnds() { // between records
+			a.from.Discard(len(ends))
+		}
 		line, err := headerLine(a.from)
 		switch {
 		case err == nil && a.isFirst([]byte(line)):
 			a.some = true
 			return line, nil
-		case err == nil && line == "": // between records
 		case !a.some && err == nil:
 			return "", fmt.Errorf("it does not begin with WARC/, but with %.40q", line)
 		case err == nil:
@@ -233,22 +235,31 @@ func (a *archive) within(block []byte) int {
 	}
 }
 
+// lineEnds returns the ends of lines that follow, as many as are in memory, or one.
+func (a *archive) lineEnds() []byte {
+	a.from.Peek(1)
+	held, _ := a.from.Peek(a.from.Buffered())
+	return held[:len(held)-len(bytes.TrimLeft(held, "\r\n"))]
+}
+
 // upToNext appends what stands before the next record to a block.
 func (a *archive) upToNext(block []byte) ([]byte, error) {
 	for len(block) <= a.most {
 		if a.isBetween() {
 			return block, nil
 		}
-		for isBlank := true; isBlank; { // behind an empty line the same one follows, which is not the first of a record
-			line, err := a.from.ReadSlice('\n')
-			block = append(block, line...)
-			isBlank = len(bytes.TrimRight(line, "\r\n")) == 0
-			if err == io.EOF {
-				return block, nil
-			}
-			if err != nil && err != bufio.ErrBufferFull {
-				return nil, err
-			}
+		// Behind empty lines the same one follows, which is not the first of a record.
+		for ends := a.lineEnds(); len(ends) > 0 && len(block) <= a.most; ends = a.lineEnds() {
+			block = append(block, ends...)
+			a.from.Discard(len(ends))
+		}
+		line, err := a.from.ReadSlice('\n')
+		block = append(block, line...)
+		if err == io.EOF {
+			return block, nil
+		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return nil, err
 		}
 	}
 	return block, ErrTooLong

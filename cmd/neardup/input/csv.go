@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"unsafe"
 )
 
 // This file reads the records of a table of text: CSV (RFC 4180), and what people's spreadsheets, databases and scripts write instead. A cell
@@ -72,7 +73,7 @@ type csvReader struct {
 	queue  []textLine  // lines that were read: those of the last record, and
 	next   int         // from here on those of the next ones
 	want   int         // how many cells the header has; 0 before it is known
-	most   int         // how many bytes a record may have
+	most   int         // how many bytes the lines of a record may take
 	unends bool        // a quote was found that never ends
 	futile int         // how often lines were parsed, and given back; each time the next attempt reaches half as far
 
@@ -107,10 +108,13 @@ func (r *csvReader) ahead(n int) *textLine {
 func (r *csvReader) take() *textLine {
 	l := r.ahead(0)
 	if r.next++; r.quiet > 0 {
-		r.quiet, r.quietBytes = r.quiet-1, r.quietBytes-len(l.text)
+		r.quiet, r.quietBytes = r.quiet-1, r.quietBytes-lineSize(l)
 	}
 	return l
 }
+
+// lineSize returns how many bytes a line takes in memory.
+func lineSize(l *textLine) int { return int(unsafe.Sizeof(*l)) + len(l.raw) }
 
 // back gives back lines that were taken.
 func (r *csvReader) back(n int) {
@@ -141,7 +145,7 @@ func (r *csvReader) closes(most int) (lines int, ok bool) {
 		case does&isClosing != 0:
 			return r.quiet + 1, true
 		}
-		r.quietBytes += len(r.ahead(r.quiet).text)
+		r.quietBytes += lineSize(r.ahead(r.quiet))
 		r.quiet++
 	}
 }
@@ -168,7 +172,7 @@ func (r *csvReader) read() (record, error) {
 		most = min(most, lookAhead>>min(r.futile, 12))
 	}
 	mayClose := p.odd&innerQuote != 0 // the quote was perhaps not meant to go on
-	for size, isTried := len(first.text), false; p.isOpen; {
+	for size, isTried := lineSize(&first), false; p.isOpen; {
 		n, ok := r.closes(most - size)
 		if !ok {
 			return r.giveUp()
@@ -184,7 +188,7 @@ func (r *csvReader) read() (record, error) {
 		}
 		for range n {
 			l := r.take()
-			size += len(l.text)
+			size += lineSize(l)
 			if p.line(l); l.err != nil {
 				return r.spoilt(n)
 			}

@@ -481,16 +481,18 @@ func (c *lineCounter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// begin returns the first byte that is no white space, without reading it; 0 if there is none, or only far behind.
+// begin reads the white space before the first value, and returns the byte behind it; 0 if there is none.
 func (c *lineCounter) begin() byte {
 	b := make([]byte, 1<<12)
 	for {
 		n, err := c.r.Read(b)
-		c.ahead = append(c.ahead, b[:n]...)
-		if text := bytes.TrimLeft(b[:n], " \t\r\n"); len(text) > 0 {
+		text := bytes.TrimLeft(b[:n], " \t\r\n")
+		c.lines += int32(bytes.Count(b[:n-len(text)], []byte("\n")))
+		if len(text) > 0 {
+			c.ahead = text
 			return text[0]
 		}
-		if err != nil || int64(len(c.ahead)) > c.room {
+		if err != nil {
 			return 0
 		}
 	}

@@ -119,11 +119,14 @@ func (l *LineReader) fill(n int) {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
-	most, read := 1, 0
-	if l.block == nil {
-		most = blockSize
+	least, read := 1, 0
+	switch {
+	case l.block == nil:
+		least = blockSize
+	case n > blockSize: // a long line is copied a few times only, however little R gives at once
+		least = n / 2
 	}
-	for read < most && l.err == nil {
+	for read < least && l.err == nil {
 		var more int
 		more, l.err = l.R.Read((*block)[n+read:])
 		read += more

@@ -418,7 +418,7 @@ func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) erro
 
 // readCSV is read for tables of text.
 func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
-	r := &csvReader{lines: lines, most: 2*lines.Max + 1<<16}
+	r := &csvReader{lines: lines, most: max(1<<20, min(2*lines.Max+1<<16, int(cols.Room)))}
 	if err := s.start(r, cols); err != nil {
 		return err
 	}

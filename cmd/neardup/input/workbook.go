@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,11 @@ func (s *Source) OpenBook(r io.Reader) (*excelize.File, error) {
 		return nil, err
 	}
 	defer done()
-	book, err := excelize.OpenReader(io.NewSectionReader(file, 0, size), excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: 64 << 20})
+	room := cmp.Or(s.Room, 1<<30)
+	if err := checkBook(file, size, room); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	book, err := excelize.OpenReader(io.NewSectionReader(file, 0, size), excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: min(64<<20, room/4)})
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, whyNoBook(file, size, err))
 	}
