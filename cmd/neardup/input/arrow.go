@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -140,8 +141,28 @@ func checkSchema(file io.ReaderAt, size int64) error {
 	}
 	c := &schemaCheck{b, len(b)}
 	root := flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}
+	if slot == 6 {
+		if err := checkBatch(file, root); err != nil {
+			return err
+		}
+	}
 	if o := flatbuffers.UOffsetT(root.Offset(slot)); o > 0 {
 		c.check(flatbuffers.Table{Bytes: b, Pos: root.Indirect(root.Pos + o)}, 6, 8, 0) // Schema.fields, Schema.custom_metadata
+	}
+	return nil
+}
+
+// checkBatch refuses a file that Arrow 0.17 has compressed, in a way that was an experiment: the library takes what is compressed for values.
+func checkBatch(file io.ReaderAt, footer flatbuffers.Table) error {
+	o := flatbuffers.UOffsetT(footer.Offset(10)) // Footer.recordBatches
+	if o == 0 || footer.VectorLen(o) == 0 {
+		return nil
+	}
+	block := footer.Vector(o) // the offset, and the length of the metadata
+	message := make([]byte, min(max(footer.GetInt32(block+8), 0), 1<<20))
+	n, _ := file.ReadAt(message, footer.GetInt64(block))
+	if bytes.Contains(message[:n], []byte("ARROW:experimental_compression")) {
+		return errors.New("it is compressed as only Arrow 0.17 did; write it again with a newer version")
 	}
 	return nil
 }

@@ -199,6 +199,10 @@ func (r *csvReader) read() (record, error) {
 			return q, nil
 		}
 	}
+	if mayClose && r.next > 1 && r.want > 1 && r.areRows(r.taken()[1:], parse{dialect: r.dialect}) {
+		r.back(r.next - 1) // a row is not a part of a cell
+		return r.giveUp()
+	}
 	return r.better(p), nil
 }
 
@@ -246,7 +250,7 @@ func (r *csvReader) better(p *parse) record {
 			return q.record(lines)
 		}
 	}
-	if r.isTSV && len(lines) > 1 && r.want > 0 && (!r.fits(p) || r.areRows(lines)) {
+	if r.isTSV && len(lines) > 1 && r.want > 0 && (!r.fits(p) || r.areRows(lines, parse{dialect: r.dialect, literal: true})) {
 		if q := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true}); r.fits(&q) {
 			r.back(len(lines) - 1)
 			return q.record(lines[:1])
@@ -255,10 +259,10 @@ func (r *csvReader) better(p *parse) record {
 	return p.record(lines)
 }
 
-// areRows reports whether each line is a row, if quotes are a part of the cells.
-func (r *csvReader) areRows(lines []textLine) bool {
+// areRows reports whether each line is a row, if it is parsed in a way.
+func (r *csvReader) areRows(lines []textLine, p parse) bool {
 	for i := range lines {
-		if q := r.parsed(lines[i:i+1], parse{dialect: r.dialect, literal: true}); !r.fits(&q) {
+		if q := r.parsed(lines[i:i+1], p); q.isOpen || !r.fits(&q) {
 			return false
 		}
 	}

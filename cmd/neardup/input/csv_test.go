@@ -47,7 +47,8 @@ func TestTables(t *testing.T) {
 		{"empty rows", "csv", "id,text\n1,a\n\n,,\n ,\n2,b\n", "1|a/2|b", "rows of empty cells: 2"},
 		{"sep=", "csv", "sep=;\nid;text\n1;a,b\n", "1|a,b", ""},
 		{"other separators", "csv", "id|text\n1|a, b; c\n2|d, e\n", "1|a, b; c/2|d, e", "separated by '|'"},
-		{"blanks around names", "csv", " id , text \n1, a\n2, \"b, c\"\n", "1|a/2|b, c", ""},
+		{"blanks around names", "csv", " id , text \n1, a\n2, \"b, c\"\n", "1|a/2|b, c", "blanks behind the separators"},
+		{"a quote before a row", "csv", "id,text,n\n1,\"a,x,\"b\n2,\"c, d.\",e\n", "2: a quote begins here that never ends/2|c, d.|e", ""},
 		{"upper case", "csv", "ID,Text\n1,a\n", "1|a", `"Text" is taken for "text"`},
 		{"CR alone", "csv", "id,text\r1,a\r2,b\r", "1|a/2|b", ""},
 		{"a title above", "csv", "Report, of the office\n\nid,text,n\n1,a,b\n", "1|a|b", "in row 2"},
@@ -65,7 +66,7 @@ func TestTables(t *testing.T) {
 		{"the same without quotes behind", "csv", "id,text\n1,\"he said \\\"hi\\\"\"\n2,b\n", "1|he said \"hi\"/2|b", `\" for a quote: 1`},
 		{"tabs in quotes", "tsv", "id\ttext\tn\n1\t\"a\tb\nc\"\tq\n", "1|a\tb\nc|q", ""},
 		{"quotes over lines of TSV", "tsv", "id\ttext\n1\t\"open\n2\tand closed\"\n3\tc\n", "1|\"open/2|and closed\"/3|c", "not doubled: 2"},
-		{"quotes behind blanks", "csv", "\"id\", \"text\"\n\"1\", \"a, b\"\n", "1|a, b", ""},
+		{"quotes behind blanks", "csv", "\"id\", \"text\"\n\"1\", \"a, b\"\n", "1|a, b", "blanks behind the separators"},
 	} {
 		_, rows, raw, notes, err := tableOf(c.format, c.text, cols)
 		var got []string
@@ -88,6 +89,9 @@ func TestTables(t *testing.T) {
 		}
 	}
 	letters := Columns{ID: "A", IDGiven: true, Text: "B", NoHeader: true}
+	if _, rows, _, _, err := tableOf("csv", "ID,b\n", Columns{ID: "id", Text: "B", NoHeader: true}); err != nil || len(rows) != 1 {
+		t.Errorf("a column ID: %q, %v", rows, err)
+	}
 	if _, rows, raw, _, err := tableOf("csv", "\n1,\""+strings.Repeat("line\n", 100)+"\"\n2,b\n", letters); err != nil || len(rows) != 2 || len(rows[0][1]) != 500 || rows[1][1] != "b" || len(raw) != 509 {
 		t.Errorf("without a header, a row of many lines: %d rows, %d bytes, %v", len(rows), len(raw), err)
 	}

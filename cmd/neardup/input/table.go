@@ -69,7 +69,7 @@ func headerOf(given []string, cols Columns) (h *Header, notes []string, err erro
 			h.named = i + 1
 		}
 	}
-	f := columnFinder{names: trimmed, notes: notes}
+	f := columnFinder{names: trimmed, notes: notes, isExact: cols.NoHeader}
 	if h.id, err = f.find(cols.ID); err == nil && h.id < 0 && cols.IDGiven {
 		_, err = f.must(cols.ID, "id")
 	}
@@ -142,6 +142,7 @@ const mostTwins = 5
 // A columnFinder finds columns by their names.
 type columnFinder struct {
 	names, notes []string
+	isExact      bool // names are letters that nobody wrote
 }
 
 // find returns the column with a name, or if there is none the only one that differs in upper and lower case, or -1.
@@ -150,7 +151,7 @@ func (f *columnFinder) find(name string) (at int, err error) {
 		return -1, nil
 	}
 	at = slices.Index(f.names, name)
-	if at < 0 {
+	if at < 0 && !f.isExact {
 		at = slices.IndexFunc(f.names, func(other string) bool { return strings.EqualFold(other, name) })
 		if at >= 0 {
 			f.notes = append(f.notes, fmt.Sprintf("the column %q is taken for %q", f.names[at], name))
@@ -269,7 +270,9 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 			s.Note("the header is in row %d; what stands above it is not read", at+1)
 		}
 	}
-	r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at])
+	if r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at]); r.blanks {
+		s.Note("blanks behind the separators are no part of the cells, as in the header")
+	}
 	return s.takeHeader(r, cols, at, above)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/schema"
@@ -20,6 +21,7 @@ import (
 type check struct {
 	compare  func(a *Cell, bound []byte) int // nil: there are no bounds, or none that can be compared
 	min, max []byte                          // as the footer has them; nil if it has none, which it may of one only
+	mayEmpty bool                            // empty values may be below the least
 	said     int64                           // how many nulls there are, or -1
 	nulls    int64
 }
@@ -34,9 +36,14 @@ func (f *File) newCheck(group, column int) check {
 	if err != nil || stats == nil {
 		return c
 	}
+	by := f.from.MetaData().GetCreatedBy()
+	c.mayEmpty = strings.HasPrefix(by, byArrowGo)
 	// Within lists, writers do not agree whether an empty list counts.
-	if stats.HasNullCount() && of.MaxRepetitionLevel() == 0 {
+	if stats.HasNullCount() && of.MaxRepetitionLevel() == 0 && by != byXitongsys {
 		c.said = stats.NullCount()
+	}
+	if strings.Contains(by, bySegmentio) {
+		return c
 	}
 	// Without an order, bounds are those of older writers, who compared bytes as if they had signs.
 	if stats.HasMinMax() && of.ColumnOrder() == parquet.ColumnOrders.TypeDefinedOrder {
@@ -53,6 +60,13 @@ func (f *File) newCheck(group, column int) check {
 	}
 	return c
 }
+
+// Writers whose statistics are wrong, beside those of which the library knows, as files show that these libraries write.
+const (
+	byArrowGo   = "parquet-go version "        // arrow-go 18.8: the least value leaves out empty ones
+	byXitongsys = "parquet-go version latest"  // xitongsys/parquet-go: no nulls, where there are some
+	bySegmentio = "github.com/segmentio/parqu" // segmentio/parquet-go: values beyond the greatest
+)
 
 // inOrder reports whether two bounds are in order, as they are not of a writer that compared in another one.
 func inOrder(compare func(*Cell, []byte) int, of *schema.Column, min, max []byte) bool {
@@ -72,7 +86,7 @@ func (c *check) value(v *Cell) error {
 	if c.compare == nil {
 		return nil
 	}
-	if c.min != nil && c.compare(v, c.min) < 0 {
+	if c.min != nil && c.compare(v, c.min) < 0 && !(c.mayEmpty && v.Bytes != nil && len(v.Bytes) == 0) {
 		return fmt.Errorf("it has a value below the least one that the footer names; the file is damaged, or was read wrong")
 	}
 	if c.max != nil && c.compare(v, c.max) > 0 {

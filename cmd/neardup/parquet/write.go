@@ -161,7 +161,12 @@ func writerOf(to file.ColumnChunkWriter) func([]Cell, []int16, []int16) error {
 	case *file.Int96ColumnChunkWriter:
 		return values(w.WriteBatch, func(c *Cell) (x parquet.Int96) { copy(x[:], c.Bytes); return x })
 	case *file.ByteArrayColumnChunkWriter:
-		return values(w.WriteBatch, func(c *Cell) parquet.ByteArray { return c.Bytes })
+		return values(w.WriteBatch, func(c *Cell) parquet.ByteArray {
+			if c.Bytes == nil { // which the library leaves out of the statistics
+				return parquet.ByteArray{}
+			}
+			return c.Bytes
+		})
 	case *file.FixedLenByteArrayColumnChunkWriter:
 		return values(w.WriteBatch, func(c *Cell) parquet.FixedLenByteArray { return c.Bytes })
 	}

@@ -32,6 +32,9 @@ func ArrowValue(column arrow.Array, i int) Value {
 	case *array.RunEndEncoded:
 		return ArrowValue(c.Values(), c.GetPhysicalIndex(i))
 	case array.ExtensionArray:
+		if id, ok := c.Storage().(*array.FixedSizeBinary); ok && c.ExtensionType().ExtensionName() == "arrow.uuid" && len(id.Value(i)) == 16 {
+			return uuidText(id.Value(i))
+		}
 		return ArrowValue(c.Storage(), i)
 	case *array.Struct:
 		return arrowStruct(c, i)
@@ -57,7 +60,7 @@ func ArrowValue(column arrow.Array, i int) Value {
 func arrowNumber(column arrow.Array, i int) Value {
 	switch c := column.(type) {
 	case *array.Float16:
-		return float64(c.Value(i).Float32())
+		return halfFloat(c.Value(i).Uint16())
 	case *array.Float32:
 		return shortest(c.Value(i))
 	case *array.Float64:

@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/apache/arrow-go/v18/arrow/float16"
 	arrow "github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
@@ -289,6 +288,25 @@ func leafOf(n *schema.PrimitiveNode, c *parquet.Cell, isText bool) Value {
 	return append([]byte{}, c.Bytes...)
 }
 
+func uuidText(b []byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// halfFloat returns a number of 16 bits. That of the library is wrong for subnormal ones.
+func halfFloat(bits uint16) float64 {
+	sign, exponent, fraction := 1-2*float64(bits>>15), int(bits>>10&31), float64(bits&1023)/1024
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -14)
+	case 31:
+		if fraction > 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1+fraction, exponent-15)
+}
+
 // shortest returns the number with the fewest digits that is the same one in 32 bits: 0.1, and not 0.10000000149.
 func shortest(x float32) float64 {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
@@ -317,11 +335,11 @@ func logical(n *schema.PrimitiveNode, c *parquet.Cell) (Value, bool) {
 		return sized(n, c, l.IsSigned()), true
 	case schema.UUIDLogicalType:
 		if b := c.Bytes; len(b) == 16 {
-			return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), true
+			return uuidText(b), true
 		}
 	case schema.Float16LogicalType:
 		if len(c.Bytes) == 2 {
-			return float64(float16.FromLEBytes(c.Bytes).Float32()), true
+			return halfFloat(binary.LittleEndian.Uint16(c.Bytes)), true
 		}
 	case schema.IntervalLogicalType:
 		if b := c.Bytes; len(b) == 12 {

@@ -59,7 +59,12 @@ const (
 var layouts = [...]string{Instant: "2006-01-02T15:04:05.999999999Z", Local: "2006-01-02T15:04:05.999999999", Date: time.DateOnly, Clock: "15:04:05.999999999"}
 
 // String returns the time in ISO 8601.
-func (t Time) String() string { return t.At.UTC().Format(layouts[t.Form]) }
+func (t Time) String() string {
+	if t.Form == Clock && t.At.Equal(time.Unix(86_400, 0)) { // which SQL has, and Format lacks
+		return "24:00:00"
+	}
+	return t.At.UTC().Format(layouts[t.Form])
+}
 
 // Text returns a value as the text of a cell.
 func Text(v Value) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -322,4 +323,19 @@ func FuzzParseJSON(f *testing.F) {
 			t.Fatalf("%q: %#v became %#v, %v", text, v, again, err)
 		}
 	})
+}
+
+// TestHalfFloat: numbers of 16 bits, by IEEE 754.
+func TestHalfFloat(t *testing.T) {
+	for bits, want := range map[uint16]float64{0x0001: 5.960464477539063e-08, 0x03FF: 6.097555160522461e-05, 0x0400: 6.103515625e-05, 0x3C00: 1, 0x3555: 0.333251953125, 0x7BFF: 65504, 0xC000: -2, 0x8001: -5.960464477539063e-08, 0xFC00: math.Inf(-1), 0x7C00: math.Inf(1)} {
+		if got := halfFloat(bits); got != want {
+			t.Errorf("%#x is %v instead of %v", bits, got, want)
+		}
+	}
+	if !math.IsNaN(halfFloat(0x7E00)) {
+		t.Error("NaN")
+	}
+	if text := (Time{time.Unix(86_400, 0), Clock}).String(); text != "24:00:00" {
+		t.Error(text)
+	}
 }

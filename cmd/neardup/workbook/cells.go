@@ -29,13 +29,17 @@ type Reader struct {
 
 // form says what numbers in a style are.
 type form struct {
-	isTime bool
+	isTime    bool
+	isElapsed bool // hours that go on behind 24
 	rows.Form
 }
 
 // NewReader returns a reader, for one goroutine.
 func NewReader(book *excelize.File, sheet string) (*Reader, error) {
 	props, err := book.GetWorkbookProps()
+	if err == nil { // the library gives all cells of a merged range the value of the first one, and looks through all ranges for each cell
+		err = book.UnmergeCell(sheet, "A1", "XFD1048576")
+	}
 	return &Reader{book: book, sheet: sheet, is04: props.Date1904 != nil && *props.Date1904, forms: map[int]form{}}, err
 }
 
@@ -103,13 +107,14 @@ func (r *Reader) number(name, text string) (rows.Value, error) {
 	}
 	f, ok := r.forms[style]
 	if !ok {
-		if s, err := r.book.GetStyle(style); err == nil { // a workbook may have no styles
-			f = formOf(s)
-		}
+		f = r.formAt(style)
 		r.forms[style] = f
 	}
-	if !f.isTime {
+	if !f.isTime || x < 0 || x >= mostDays {
 		return shortestNumber(text, x), nil
+	}
+	if f.isElapsed && x >= 1 {
+		return elapsed(x), nil
 	}
 	day := math.Floor(x)
 	at, err := excelize.ExcelDateToTime(day, r.is04)
@@ -117,10 +122,39 @@ func (r *Reader) number(name, text string) (rows.Value, error) {
 		return shortestNumber(text, x), nil
 	}
 	at = at.Add(time.Duration(math.Round((x-day)*86_400_000)) * time.Millisecond) // a day is a float, which has no more digits; the library rounds to seconds
-	if f.Form == rows.Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
+	if f.Form == rows.Clock && x >= 1 || f.Form == rows.Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
 		return rows.Time{At: at, Form: rows.Local}, nil
 	}
 	return rows.Time{At: at, Form: f.Form}, nil
+}
+
+// mostDays is the day behind the last one that Excel knows, the end of the year 9999.
+const mostDays = 2_958_466
+
+// elapsed returns a number of days in hours, minutes and seconds, as a cell with the format [h]:mm:ss shows it.
+func elapsed(days float64) string {
+	all := time.Duration(math.Round(days*86_400_000)) * time.Millisecond
+	text := fmt.Sprintf("%d:%02d:%02d", all/time.Hour, all/time.Minute%60, all/time.Second%60)
+	if rest := all % time.Second / time.Millisecond; rest > 0 {
+		text += fmt.Sprintf(".%03d", rest)
+	}
+	return text
+}
+
+// formAt returns what numbers in a style are. A style may have a code of its own under a number that the library takes for one of Excel's.
+func (r *Reader) formAt(style int) form {
+	s, err := r.book.GetStyle(style)
+	if err != nil { // a workbook may have no styles
+		return form{}
+	}
+	if all := r.book.Styles; all != nil && all.CellXfs != nil && all.NumFmts != nil && style < len(all.CellXfs.Xf) && all.CellXfs.Xf[style].NumFmtID != nil {
+		for _, f := range all.NumFmts.NumFmt {
+			if f.NumFmtID == *all.CellXfs.Xf[style].NumFmtID {
+				return formOfCode(f.FormatCode)
+			}
+		}
+	}
+	return formOf(s)
 }
 
 // shortestNumber returns a number, of which programs write up to 17 digits: 0.1 as 0.10000000000000001.
@@ -143,11 +177,11 @@ func formOf(s *excelize.Style) form {
 	case s.CustomNumFmt != nil:
 		return formOfCode(*s.CustomNumFmt)
 	case n >= 14 && n <= 17, n >= 27 && n <= 31, n == 36, n >= 50 && n <= 58:
-		return form{true, rows.Date}
+		return form{isTime: true, Form: rows.Date}
 	case n >= 18 && n <= 21, n >= 32 && n <= 35, n >= 45 && n <= 47:
-		return form{true, rows.Clock}
+		return form{isTime: true, isElapsed: n == 46, Form: rows.Clock}
 	case n == 22:
-		return form{true, rows.Local}
+		return form{isTime: true, Form: rows.Local}
 	}
 	return form{}
 }
@@ -155,17 +189,20 @@ func formOf(s *excelize.Style) form {
 // noSigns are the parts of a format that are no signs of a time: texts, colours and countries, but not [h].
 var noSigns = regexp.MustCompile(`"[^"]*"|\\.|[_*].|\[[^hms\]][^\]]*\]|;.*|(?i:general)`)
 
+// isElapsed matches hours, minutes or seconds that go on behind a day, an hour or a minute.
+var isElapsed = regexp.MustCompile(`\[(h+|m+|s+)\]`)
+
 // formOfCode is formOf for a code such as yyyy-mm-dd or [$-409]d\-mmm\-yy;@ or 0.00.
 func formOfCode(code string) form {
 	signs := strings.ToLower(noSigns.ReplaceAllString(code, ""))
 	days, hours := strings.ContainsAny(signs, "yd"), strings.ContainsAny(signs, "hs")
 	switch {
 	case days && hours:
-		return form{true, rows.Local}
+		return form{isTime: true, Form: rows.Local}
 	case hours:
-		return form{true, rows.Clock}
+		return form{isTime: true, isElapsed: isElapsed.MatchString(signs), Form: rows.Clock}
 	case days:
-		return form{true, rows.Date}
+		return form{isTime: true, Form: rows.Date}
 	}
 	return form{}
 }

@@ -94,11 +94,63 @@ func TestCells(t *testing.T) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]form{
-		"yyyy-mm-dd": {true, rows.Date}, `[$-409]d\-mmm\-yy;@`: {true, rows.Date}, "dd/mm/yyyy hh:mm": {true, rows.Local}, "[h]:mm:ss": {true, rows.Clock}, "mm:ss.0": {true, rows.Clock},
-		"0.00": {}, "General": {}, `0.0 "days"`: {}, "#,##0 [$€-407]": {}, "[Red]0": {}, `0\d`: {}, "@": {}, `yyyy"年"m"月"d"日"`: {true, rows.Date},
+		"yyyy-mm-dd": {true, false, rows.Date}, `[$-409]d\-mmm\-yy;@`: {true, false, rows.Date}, "dd/mm/yyyy hh:mm": {true, false, rows.Local}, "[h]:mm:ss": {true, true, rows.Clock}, "mm:ss.0": {true, false, rows.Clock},
+		"0.00": {}, "General": {}, `0.0 "days"`: {}, "#,##0 [$€-407]": {}, "[Red]0": {}, `0\d`: {}, "@": {}, `yyyy"年"m"月"d"日"`: {true, false, rows.Date},
 	} {
 		if got := formOfCode(code); got != want {
 			t.Errorf("%s is %+v", code, got)
+		}
+	}
+}
+
+// TestTimes: what numbers are that a format does not show as a whole, or cannot, and cells below others that are merged.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	codes := []string{"hh:mm", "[h]:mm:ss", "yyyy-mm-dd", "hh:mm:ss.000"}
+	for i, code := range codes {
+		style, err := book.NewStyle(&excelize.Style{CustomNumFmt: &code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, x := range []float64{0.25, 40_000.25, 2.5000115740740741, 1e20, -3} {
+			name, _ := excelize.CoordinatesToCellName(i+1, row+1)
+			book.SetCellValue("Sheet1", name, x)
+			book.SetCellStyle("Sheet1", name, name, style)
+		}
+	}
+	book.SetCellValue("Sheet1", "A6", "one")
+	book.MergeCell("Sheet1", "A6", "B6")
+	var b bytes.Buffer
+	if err := book.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	book, err := excelize.OpenReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(book, "Sheet1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range []string{
+		"06:00:00 06:00:00 1899-12-30T06:00:00 06:00:00",
+		"2009-07-06T06:00:00 960006:00:00 2009-07-06T06:00:00 2009-07-06T06:00:00",
+		"1900-01-02T12:00:01 60:00:01 1900-01-02T12:00:01 1900-01-02T12:00:01",
+		strings.TrimSpace(strings.Repeat("100000000000000000000 ", 4)),
+		"-3 -3 -3 -3",
+		"one   ",
+	} {
+		values, err := r.Read(row+1, len(codes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range values {
+			got = append(got, rows.Text(v))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("row %d: %q instead of %q", row+1, strings.Join(got, " "), want)
 		}
 	}
 }
