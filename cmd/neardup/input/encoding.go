@@ -160,8 +160,8 @@ func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
 	switch {
 	case v.isSure:
 		return v.best.encoding, false, nil
-	case !hasZeros(sample) && isSpoilt(sample, &v):
-		return nil, false, nil // what is not UTF-8 is counted
+	case !hasZeros(sample) && isSpoilt(sample):
+		return nil, false, nil // what is not UTF-8 is counted, and stays as it is where rows are copied
 	}
 	return nil, false, &unclearError{v}
 }
@@ -169,10 +169,10 @@ func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
 // fewBad is how many bytes that are not UTF-8 a text may have that is read as UTF-8, if they do not tell another encoding.
 const fewBad = 2
 
-// isSpoilt reports whether a text is UTF-8 with a few bytes that are not: there is other UTF-8, or they are no text in any encoding either.
-func isSpoilt(sample []byte, v *verdict) bool {
-	good, bad := countUTF8(sample)
-	return bad <= fewBad && (good > 0 || v.best.encoding == nil || !v.best.isText())
+// isSpoilt reports whether a text is UTF-8 but for a few bytes.
+func isSpoilt(sample []byte) bool {
+	_, bad := countUTF8(sample)
+	return bad <= fewBad
 }
 
 // countUTF8 returns how many characters beyond ASCII a text has, and bytes that are not UTF-8. Its last character may be cut off.
