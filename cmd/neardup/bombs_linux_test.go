@@ -252,7 +252,10 @@ func parquetBomb(w io.Writer, n int, value func(i int) parquet.ByteArray, option
 		return err
 	}
 	out := file.NewParquetWriter(struct{ io.Writer }{w}, root, file.WithWriterProps(parquet.NewWriterProperties(options...)))
-	group := out.AppendRowGroup()
+	group, err := out.AppendRowGroupChecked()
+	if err != nil {
+		return err
+	}
 	chunk, err := group.NextColumn()
 	if err != nil {
 		return err

@@ -164,15 +164,20 @@ func (r *csvReader) read() (record, error) {
 	}
 	p := &r.parse
 	*p = parse{dialect: r.dialect, buf: p.buf[:0], ends: p.ends[:0]}
-	if p.line(&first); !p.isOpen {
-		return r.better(p), nil
+	if p.line(&first); p.isOpen {
+		return r.quoted(&first)
 	}
-	most := r.most
+	return r.better(p), nil
+}
+
+// quoted reads what follows a first line in which a quote begins that does not end.
+func (r *csvReader) quoted(first *textLine) (record, error) {
+	p, most := &r.parse, r.most
 	if r.isTSV || r.unends {
 		most = min(most, lookAhead>>min(r.futile, 12))
 	}
 	mayClose := p.odd&innerQuote != 0 // the quote was perhaps not meant to go on
-	for size, isTried := lineSize(&first), false; p.isOpen; {
+	for size, isTried := lineSize(first), false; p.isOpen; {
 		n, ok := r.closes(most - size)
 		if !ok {
 			return r.giveUp()

@@ -147,12 +147,7 @@ func detect(text []byte) verdict {
 		if w.letters < letters.letters || letters.encoding == nil {
 			letters = w
 		}
-		switch {
-		case v.best.encoding == nil || w.cost < v.best.cost && !reads(w.text, v.best.text):
-			v.best, v.second = w, v.best
-		case (v.second.encoding == nil || w.cost < v.second.cost) && !reads(w.text, v.best.text):
-			v.second = w
-		}
+		v.add(w)
 	}
 	margin := v.second.cost - v.best.cost
 	v.isSure = v.best.encoding != nil && (v.second.encoding == nil || margin >= sureCost*rarity(v.best.text)) && v.best.isText()
@@ -160,6 +155,16 @@ func detect(text []byte) verdict {
 		v.second, v.isSure = letters, false
 	}
 	return v
+}
+
+// add adds a way.
+func (v *verdict) add(w way) {
+	switch {
+	case v.best.encoding == nil || w.cost < v.best.cost && !reads(w.text, v.best.text):
+		v.best, v.second = w, v.best
+	case (v.second.encoding == nil || w.cost < v.second.cost) && !reads(w.text, v.best.text):
+		v.second = w
+	}
 }
 
 // rarity returns by how much surer a verdict has to be if a text has only one or two words with a few letters beyond ASCII: these are names, or
@@ -399,13 +404,19 @@ func capitalCost(before, r rune) int {
 // beside none.
 func oneSignCost(before, r, after rune) int {
 	isBehind, isBefore := isSmallScript(before), isSmallScript(after)
+	if strings.ContainsRune("¦¨´¸¼½¾", r) && (isBefore || isBehind) {
+		return costOddSign + 2*costInWord
+	}
+	return wordSignCost(r, isBehind, isBefore)
+}
+
+// wordSignCost is oneSignCost for a sign behind and before letters, or not.
+func wordSignCost(r rune, isBehind, isBefore bool) int {
 	within := 0
 	if isBefore && isBehind {
 		within = costInWord
 	}
 	switch {
-	case strings.ContainsRune("¦¨´¸¼½¾", r) && (isBefore || isBehind):
-		return costOddSign + 2*costInWord
 	case r == '¡' || r == '¿':
 		if isBefore && !isBehind {
 			return costSign

@@ -223,26 +223,8 @@ const sniffLines = 40
 
 // start finds out how a table is written, and reads its header.
 func (s *Source) start(r *csvReader, cols Columns) error {
-	var above []byte // bytes before the header
-	if first := r.ahead(0); first.err == nil && s.Format == "csv" {
-		if sep, ok := strings.CutPrefix(strings.ToLower(string(first.text)), "sep="); ok && len([]rune(sep)) == 1 { // as Excel writes it
-			r.separator, above = sep, first.raw
-			r.take()
-		}
-	}
+	above := s.separator(r, cols) // bytes before the header
 	first := r.firstLines()
-	switch {
-	case cols.Separator != 0:
-		r.separator = string(cols.Separator)
-	case r.separator != "":
-	case s.Format == "tsv":
-		r.separator = "\t"
-	default:
-		if r.separator = separatorOf(first, cols); r.separator != "," {
-			s.Note("columns are separated by %q", []rune(r.separator)[0])
-		}
-	}
-	r.isTSV = s.Format == "tsv"
 	rows, lines := sampleOf(first, r.dialect)
 	if cols.NoHeader {
 		return s.noHeader(r, cols, rows, above)
@@ -254,13 +236,12 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 		}
 	} else if len(rows) > 0 {
 		found, err := findHeader(rows, cols)
-		if err != nil {
-			if d := r.dialect; !d.blanks { // names in quotes behind blanks
-				d.blanks = true
-				rows, _ = sampleOf(first, d)
-				if at, wrong := findHeader(rows, cols); wrong == nil {
-					found, err, r.blanks = at, nil, true
-				}
+		if err != nil { // perhaps since its names are in quotes behind blanks
+			d := r.dialect
+			d.blanks = true
+			rows, _ = sampleOf(first, d)
+			if at, wrong := findHeader(rows, cols); wrong == nil {
+				found, err, r.blanks = at, nil, true
 			}
 		}
 		if err != nil {
@@ -274,6 +255,29 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 		s.Note("blanks behind the separators are no part of the cells, as in the header")
 	}
 	return s.takeHeader(r, cols, at, above)
+}
+
+// separator finds out what stands between cells, and returns the line that says so, as Excel writes it.
+func (s *Source) separator(r *csvReader, cols Columns) (line []byte) {
+	r.isTSV = s.Format == "tsv"
+	if first := r.ahead(0); first.err == nil && !r.isTSV {
+		if sep, ok := strings.CutPrefix(strings.ToLower(string(first.text)), "sep="); ok && len([]rune(sep)) == 1 {
+			r.dialect.separator, line = sep, first.raw
+			r.take()
+		}
+	}
+	switch {
+	case cols.Separator != 0:
+		r.dialect.separator = string(cols.Separator)
+	case r.dialect.separator != "":
+	case r.isTSV:
+		r.dialect.separator = "\t"
+	default:
+		if r.dialect.separator = separatorOf(r.firstLines(), cols); r.dialect.separator != "," {
+			s.Note("columns are separated by %q", []rune(r.dialect.separator)[0])
+		}
+	}
+	return line
 }
 
 // firstLines returns the first lines of a table, which are not taken.

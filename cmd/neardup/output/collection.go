@@ -192,7 +192,7 @@ func (o *csvOut) Begin(s *input.Source) error {
 	if o.columns != nil {
 		return nil
 	}
-	if o.isRaw = o.Added == nil && s.Format == FormatOf(o.Path) && o.keeps(s) && (o.names == nil || o.like.SameDialect(s.Header)); o.names == nil {
+	if o.isRaw = o.copies(s); o.names == nil {
 		if s.Format == "csv" && FormatOf(o.Path) == "csv" {
 			o.rows.Comma = s.Header.Separator()
 		}
@@ -212,6 +212,11 @@ func (o *csvOut) Begin(s *input.Source) error {
 		return nil
 	}
 	return fmt.Errorf("%s:1: the columns are %q instead of %q, so %s cannot hold both", s.Path, s.Header.Names, o.names, o.Path)
+}
+
+// copies reports whether rows of a source can be written as they are.
+func (o *csvOut) copies(s *input.Source) bool {
+	return o.Added == nil && s.Format == FormatOf(o.Path) && o.keeps(s) && (o.names == nil || o.like.SameDialect(s.Header))
 }
 
 func (o *csvOut) Write(s *input.Source, it *input.Item, more []string) error {

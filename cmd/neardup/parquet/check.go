@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
@@ -28,12 +29,8 @@ type check struct {
 
 func (f *File) newCheck(group, column int) check {
 	c, of := check{said: -1}, f.Schema().Column(column)
-	meta, err := f.meta(group).ColumnChunk(column)
-	if err != nil {
-		return c
-	}
-	stats, err := meta.Statistics()
-	if err != nil || stats == nil {
+	stats := f.statistics(group, column)
+	if stats == nil {
 		return c
 	}
 	by := f.from.MetaData().GetCreatedBy()
@@ -59,6 +56,19 @@ func (f *File) newCheck(group, column int) check {
 		}
 	}
 	return c
+}
+
+// statistics returns those of a column of a group, or nil.
+func (f *File) statistics(group, column int) metadata.TypedStatistics {
+	meta, err := f.meta(group).ColumnChunk(column)
+	if err != nil {
+		return nil
+	}
+	stats, err := meta.Statistics()
+	if err != nil {
+		return nil
+	}
+	return stats
 }
 
 // Writers whose statistics are wrong, beside those of which the library knows, as files show that these libraries write.

@@ -145,7 +145,10 @@ func written(t testing.TB, texts []string, options ...arrow.WriterProperty) []by
 	}
 	var b bytes.Buffer
 	w := file.NewParquetWriter(&b, root, file.WithWriterProps(arrow.NewWriterProperties(options...)))
-	g := w.AppendBufferedRowGroup()
+	g, err := w.AppendBufferedRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := g.Column(0)
 	if err != nil {
 		t.Fatal(err)

@@ -32,10 +32,7 @@ func ArrowValue(column arrow.Array, i int) Value {
 	case *array.RunEndEncoded:
 		return ArrowValue(c.Values(), c.GetPhysicalIndex(i))
 	case array.ExtensionArray:
-		if id, ok := c.Storage().(*array.FixedSizeBinary); ok && c.ExtensionType().ExtensionName() == "arrow.uuid" && len(id.Value(i)) == 16 {
-			return uuidText(id.Value(i))
-		}
-		return ArrowValue(c.Storage(), i)
+		return arrowExtension(c, i)
 	case *array.Struct:
 		return arrowStruct(c, i)
 	case array.ListLike:
@@ -54,6 +51,15 @@ func ArrowValue(column arrow.Array, i int) Value {
 		return t
 	}
 	return column.ValueStr(i)
+}
+
+// arrowExtension returns a value of a type that is made of others.
+func arrowExtension(c array.ExtensionArray, i int) Value {
+	id, ok := c.Storage().(*array.FixedSizeBinary)
+	if ok && c.ExtensionType().ExtensionName() == "arrow.uuid" && len(id.Value(i)) == 16 {
+		return uuidText(id.Value(i))
+	}
+	return ArrowValue(c.Storage(), i)
 }
 
 // arrowNumber returns an integer or a decimal number with all its digits, or a float.

@@ -183,6 +183,11 @@ func (t *columnType) add(v Value) {
 	default:
 		t.kind = mixed
 	}
+	t.addParts(v)
+}
+
+// addParts takes note of what a value needs beside its kind, and of the values in it.
+func (t *columnType) addParts(v Value) {
 	switch v := v.(type) {
 	case Number:
 		t.addNumber(v)

@@ -113,19 +113,24 @@ func (r *Reader) number(name, text string) (rows.Value, error) {
 	if !f.isTime || x < 0 || x >= mostDays {
 		return shortestNumber(text, x), nil
 	}
+	return r.time(x, f, text), nil
+}
+
+// time returns the value of a cell with a number that is a time.
+func (r *Reader) time(x float64, f form, text string) rows.Value {
 	if f.isElapsed && x >= 1 {
-		return elapsed(x), nil
+		return elapsed(x)
 	}
 	day := math.Floor(x)
 	at, err := excelize.ExcelDateToTime(day, r.is04)
 	if err != nil {
-		return shortestNumber(text, x), nil
+		return shortestNumber(text, x)
 	}
 	at = at.Add(time.Duration(math.Round((x-day)*86_400_000)) * time.Millisecond) // a day is a float, which has no more digits; the library rounds to seconds
 	if f.Form == rows.Clock && x >= 1 || f.Form == rows.Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
-		return rows.Time{At: at, Form: rows.Local}, nil
+		return rows.Time{At: at, Form: rows.Local}
 	}
-	return rows.Time{At: at, Form: f.Form}, nil
+	return rows.Time{At: at, Form: f.Form}
 }
 
 // mostDays is the day behind the last one that Excel knows, the end of the year 9999.
