@@ -239,9 +239,10 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 		if err != nil { // perhaps since its names are in quotes behind blanks
 			d := r.dialect
 			d.blanks = true
-			rows, _ = sampleOf(first, d)
-			if at, wrong := findHeader(rows, cols); wrong == nil {
-				found, err, r.blanks = at, nil, true
+			if others, _ := sampleOf(first, d); len(others) > 0 {
+				if at, wrong := findHeader(others, cols); wrong == nil {
+					rows, found, err, r.blanks = others, at, nil, true
+				}
 			}
 		}
 		if err != nil {

@@ -138,9 +138,9 @@ const mostDays = 2_958_466
 
 // elapsed returns a number of days in hours, minutes and seconds, as a cell with the format [h]:mm:ss shows it.
 func elapsed(days float64) string {
-	all := time.Duration(math.Round(days*86_400_000)) * time.Millisecond
-	text := fmt.Sprintf("%d:%02d:%02d", all/time.Hour, all/time.Minute%60, all/time.Second%60)
-	if rest := all % time.Second / time.Millisecond; rest > 0 {
+	all := int64(math.Round(days * 86_400_000)) // milliseconds
+	text := fmt.Sprintf("%d:%02d:%02d", all/3_600_000, all/60_000%60, all/1000%60)
+	if rest := all % 1000; rest > 0 {
 		text += fmt.Sprintf(".%03d", rest)
 	}
 	return text

@@ -113,7 +113,7 @@ func TestTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for row, x := range []float64{0.25, 40_000.25, 2.5000115740740741, 1e20, -3} {
+		for row, x := range []float64{0.25, 2_000_000.25, 2.5000115740740741, 1e20, -3} {
 			name, _ := excelize.CoordinatesToCellName(i+1, row+1)
 			book.SetCellValue("Sheet1", name, x)
 			book.SetCellStyle("Sheet1", name, name, style)
@@ -135,7 +135,7 @@ func TestTimes(t *testing.T) {
 	}
 	for row, want := range []string{
 		"06:00:00 06:00:00 1899-12-30T06:00:00 06:00:00",
-		"2009-07-06T06:00:00 960006:00:00 2009-07-06T06:00:00 2009-07-06T06:00:00",
+		"7375-10-23T06:00:00 48000006:00:00 7375-10-23T06:00:00 7375-10-23T06:00:00",
 		"1900-01-02T12:00:01 60:00:01 1900-01-02T12:00:01 1900-01-02T12:00:01",
 		strings.TrimSpace(strings.Repeat("100000000000000000000 ", 4)),
 		"-3 -3 -3 -3",
