@@ -177,7 +177,8 @@ func decodeHead(b []byte) (h head, err error) {
 	return h, d.err
 }
 
-// headFn combines the members of a group to its head. A centre is kept, whatever the ranks of the others are.
+// headFn combines the members of a group to its head. The vertex that represents a group is kept, whatever the ranks of the others are; chains
+// have none.
 type headFn struct{ settings }
 
 func (fn *headFn) CreateAccumulator() head { return head{} }
@@ -199,7 +200,7 @@ func (fn *headFn) MergeAccumulators(a, b head) head {
 		return a
 	}
 	n := a.n + b.n
-	onlyRoots := fn.Linkage == neardup.CentreLinkage && a.isRoot != b.isRoot
+	onlyRoots := fn.Linkage != neardup.SingleLinkage && a.isRoot != b.isRoot
 	if onlyRoots && b.isRoot || !onlyRoots && b.keep.compare(a.keep, fn.KeepFirst) < 0 {
 		a = b
 	}

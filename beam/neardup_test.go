@@ -51,12 +51,11 @@ func writeInputs(t *testing.T, dir string, texts collections.Texts) (docs []Docu
 			fmt.Fprintf(z, "%s\r\n\n", d.Raw)
 		case 2:
 			rows = append(rows, row{d.ID, d.Text, int64(i)})
-			var fields map[string]any
-			if err := json.Unmarshal([]byte(d.Raw), &fields); err != nil {
-				t.Fatal(err)
-			}
-			fields["pages"] = i
-			b, err := json.Marshal(fields)
+			b, err := json.Marshal(struct { // in the order of the columns
+				ID    string `json:"id"`
+				Text  string `json:"text"`
+				Pages int    `json:"pages"`
+			}{d.ID, d.Text, i})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +175,13 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: groups %.300v, not %.300v", c.name, got, groups)
 		}
 		if got := lines(t, out+"kept"); !slices.Equal(got, kept) {
-			t.Errorf("%s: %d documents kept, not %d: %.300v", c.name, len(got), len(kept), got)
+			for i := range got {
+				if i < len(kept) && got[i] != kept[i] {
+					t.Errorf("%s: %q is kept, not %q", c.name, got[i], kept[i])
+					break
+				}
+			}
+			t.Errorf("%s: %d documents kept, not %d", c.name, len(got), len(kept))
 		}
 		if got := lines(t, out+"pairs"); len(got) != len(want.Pairs) {
 			t.Errorf("%s: %d pairs, not %d", c.name, len(got), len(want.Pairs))

@@ -260,13 +260,14 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint3
 	if len(roots) == 0 || !s.ready(ctx) {
 		return groups
 	}
+	roots = slices.DeleteFunc(roots, func(root uint32) bool { m := members[root]; return m[len(m)-1] < s.oldDocs })
 	k := s.newKeeper(g, of)
+	kept := k.chooseAll(ctx, members, roots)
 	for _, root := range roots {
-		m := members[root]
-		if m[len(m)-1] < s.oldDocs || ctx.Err() != nil {
-			continue
+		if ctx.Err() != nil {
+			break
 		}
-		keep := k.choose(m, root)
+		m, keep := members[root], kept[root]
 		group := neardup.Group[ID]{Keep: s.name(keep)}
 		for _, at := range m {
 			v, _ := k.verdict(keep, at)

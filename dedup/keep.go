@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/neardup/neardup"
@@ -44,6 +45,24 @@ func (s *snapshot[ID]) newKeeper(g *Grouping[ID], of []uint32) *keeper[ID] {
 // mostTries is how many members are tried before the one that represents the group is kept. Each try compares one with
 // all others.
 const mostTries = 8
+
+// chooseAll returns which member each group keeps, by the document that represents it. What one keeps can hinder another one, so it takes them in
+// an order that does not depend on that of adding: the longest representatives first, and of equally long ones those with the smallest hash.
+func (k *keeper[ID]) chooseAll(ctx context.Context, members map[uint32][]uint32, roots []uint32) map[uint32]uint32 {
+	inOrder := slices.Clone(roots)
+	slices.SortStableFunc(inOrder, func(i, j uint32) int {
+		a, b := k.docs.At(i), k.docs.At(j)
+		return cmp.Or(cmp.Compare(b.length, a.length), cmp.Compare(a.text, b.text))
+	})
+	kept := make(map[uint32]uint32, len(roots))
+	for _, root := range inOrder {
+		if ctx.Err() != nil {
+			break
+		}
+		kept[root] = k.choose(members[root], root)
+	}
+	return kept
+}
 
 // choose returns which of some members of a group, which root represents, to keep.
 func (k *keeper[ID]) choose(members []uint32, root uint32) uint32 {

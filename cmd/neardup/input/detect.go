@@ -61,6 +61,7 @@ type way struct {
 type verdict struct {
 	best, second way
 	isSure       bool
+	isText       bool // the bytes are letters, though it may not be sure which ones
 }
 
 // sureCost is how far the second way has to be behind, as -8 ln p: e^10 times less probable.
@@ -150,7 +151,8 @@ func detect(text []byte) verdict {
 		v.add(w)
 	}
 	margin := v.second.cost - v.best.cost
-	v.isSure = v.best.encoding != nil && (v.second.encoding == nil || margin >= sureCost*rarity(v.best.text)) && v.best.isText()
+	v.isText = v.best.encoding != nil && (v.second.encoding == nil || margin >= sureCost) && v.best.isText()
+	v.isSure = v.isText && (v.second.encoding == nil || margin >= sureCost*rarity(v.best.text))
 	if v.isSure && v.best.letters > letters.letters && !reads(v.best.text, letters.text) { // an English text with a name in another language
 		v.second, v.isSure = letters, false
 	}

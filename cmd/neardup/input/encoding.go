@@ -160,7 +160,7 @@ func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
 	switch {
 	case v.isSure:
 		return v.best.encoding, false, nil
-	case !hasZeros(sample) && isSpoilt(sample):
+	case !v.isText && !hasZeros(sample) && isSpoilt(sample):
 		return nil, false, nil // what is not UTF-8 is counted, and stays as it is where rows are copied
 	}
 	return nil, false, &unclearError{v}
