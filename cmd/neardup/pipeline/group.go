@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -150,13 +151,17 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 	}
 	c.alone()
 	k.kept = make([]bool, len(of.docs))
+	var roots []int
 	for root, texts := range members {
-		k.kept[root] = len(texts) > 0
-	}
-	for root, texts := range members {
-		if len(texts) > 0 {
-			k.keep(texts, root)
+		if k.kept[root] = len(texts) > 0; k.kept[root] {
+			roots = append(roots, root)
 		}
+	}
+	slices.SortStableFunc(roots, func(a, b int) int { // as package dedup does, so that the order of the documents does not matter
+		return cmp.Or(cmp.Compare(ranks[b].length, ranks[a].length), cmp.Compare(ranks[a].hash, ranks[b].hash))
+	})
+	for _, root := range roots {
+		k.keep(members[root], root)
 	}
 }
 
