@@ -46,14 +46,15 @@ func (s *snapshot[ID]) newKeeper(g *Grouping[ID], of []uint32) *keeper[ID] {
 // all others.
 const mostTries = 8
 
-// chooseAll returns which member each group keeps, by the document that represents it. What one keeps can hinder another one, so it takes them in
-// an order that does not depend on that of adding: the longest representatives first, and of equally long ones those with the smallest hash.
+// chooseAll returns which member each group keeps, by the document that represents it. What one keeps can hinder another one, so they have their
+// turns in the order of the members that they would like best.
 func (k *keeper[ID]) chooseAll(ctx context.Context, members map[uint32][]uint32, roots []uint32) map[uint32]uint32 {
+	best := make(map[uint32]uint32, len(roots))
+	for root, all := range members {
+		best[root] = slices.MinFunc(all, k.compare)
+	}
 	inOrder := slices.Clone(roots)
-	slices.SortStableFunc(inOrder, func(i, j uint32) int {
-		a, b := k.docs.At(i), k.docs.At(j)
-		return cmp.Or(cmp.Compare(b.length, a.length), cmp.Compare(a.text, b.text))
-	})
+	slices.SortStableFunc(inOrder, func(i, j uint32) int { return k.compare(best[i], best[j]) })
 	kept := make(map[uint32]uint32, len(roots))
 	for _, root := range inOrder {
 		if ctx.Err() != nil {
@@ -73,20 +74,23 @@ func (k *keeper[ID]) choose(members []uint32, root uint32) uint32 {
 	return keep
 }
 
+// compare is negative if a document is preferred to another one.
+func (k *keeper[ID]) compare(i, j uint32) int {
+	a, b := k.document(i), k.document(j)
+	oldA, oldB := i < k.oldDocs, j < k.oldDocs
+	switch {
+	case oldA != oldB && oldA, oldA == oldB && k.prefer(a, b):
+		return -1
+	case oldA != oldB && oldB, oldA == oldB && k.prefer(b, a):
+		return 1
+	}
+	return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
+}
+
 // best returns the member that is preferred, of those that may be kept.
 func (k *keeper[ID]) best(root uint32) uint32 {
 	inOrder := slices.Clone(k.members)
-	slices.SortStableFunc(inOrder, func(i, j uint32) int {
-		a, b := k.document(i), k.document(j)
-		oldA, oldB := i < k.oldDocs, j < k.oldDocs
-		switch {
-		case oldA != oldB && oldA, oldA == oldB && k.prefer(a, b):
-			return -1
-		case oldA != oldB && oldB, oldA == oldB && k.prefer(b, a):
-			return 1
-		}
-		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
-	})
+	slices.SortStableFunc(inOrder, k.compare)
 	for n, at := range inOrder {
 		if at == root || n == mostTries && k.by != neardup.SingleLinkage {
 			break

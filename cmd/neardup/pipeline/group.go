@@ -157,15 +157,25 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 			roots = append(roots, root)
 		}
 	}
-	slices.SortStableFunc(roots, func(a, b int) int { // as package dedup does, so that the order of the documents does not matter
-		return cmp.Or(cmp.Compare(ranks[b].length, ranks[a].length), cmp.Compare(ranks[a].hash, ranks[b].hash))
-	})
+	compare := func(t, u int) int { // is negative if a text is preferred to another one
+		if a, b := k.first(t), k.first(u); k.isBetter(a, b) {
+			return -1
+		} else if k.isBetter(b, a) {
+			return 1
+		}
+		return cmp.Or(cmp.Compare(ranks[u].length, ranks[t].length), cmp.Compare(ranks[t].hash, ranks[u].hash))
+	}
+	best := make([]int, len(of.docs))
+	for _, root := range roots {
+		best[root] = slices.MinFunc(members[root], compare)
+	}
+	slices.SortStableFunc(roots, func(a, b int) int { return compare(best[a], best[b]) })
 	for _, root := range roots {
 		k.keep(members[root], root)
 	}
 }
 
-// A textKeeper chooses the documents that groups keep, one group after the other, as package dedup does: no two that are kept are
+// A textKeeper chooses the documents that groups keep, one group after the other, in the order in which package dedup does: no two that are kept are
 // near-duplicates, and around centres all others are near-duplicates of the one that their group keeps.
 type textKeeper struct {
 	c      *collection
@@ -211,6 +221,12 @@ func (c *collection) prefers(a, b int) bool {
 	return preferences[c.method.Keep](a, int(c.Doc(a).length), b, int(c.Doc(b).length))
 }
 
+// isBetter is prefers, where old documents come first.
+func (k *textKeeper) isBetter(a, b int) bool {
+	isOldA, isOldB := a < k.c.old, b < k.c.old
+	return isOldA && !isOldB || isOldA == isOldB && k.c.prefers(a, b)
+}
+
 // mayKeep reports whether a group that root represents may keep a text instead.
 func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
 	if k.by == neardup.SingleLinkage {
@@ -224,9 +240,7 @@ func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
 func (k *textKeeper) keep(texts []int, root int) {
 	c, keep := k.c, root
 	for _, t := range texts {
-		a, b := k.first(t), k.first(keep)
-		isBetter := a < c.old && b >= c.old || (a < c.old) == (b < c.old) && c.prefers(a, b)
-		if isBetter && k.mayKeep(texts, t, root) {
+		if k.isBetter(k.first(t), k.first(keep)) && k.mayKeep(texts, t, root) {
 			keep = t
 		}
 	}
