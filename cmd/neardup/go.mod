@@ -8,6 +8,7 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/pgzip v1.2.6
 	github.com/neardup/neardup v0.1.0
 	github.com/neardup/neardup/sql v0.1.0
 	github.com/pierrec/lz4/v4 v4.1.29

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,16 +32,9 @@ var AuditColumns = []string{"removed", "at", "kept", "kept_at", "group", "size",
 // writeAudit writes a row for each document that is removed. The similarity is not known if other documents
 // connect the two (--group chains). The place and the text are not known of a document of an earlier call.
 func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdin io.Reader) error {
-	sums := make(map[int32]any, len(c.Sources))
-	for i := range c.Sources {
-		if sum, err := c.Sources[i].Sum(); err != nil {
-			return err
-		} else if sum != "" {
-			sums[int32(i)] = sum
-		}
-	}
+	sums, wait := c.sums(o.Workers) // while the texts are read
 	texts, err := c.textsOfGroups(&o.Reading, stdin)
-	if err != nil {
+	if err := cmp.Or(wait(), err); err != nil {
 		return err
 	}
 	defer texts.file.Close()
@@ -47,11 +42,8 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 	names := slices.Clone(AuditColumns)
 	names[6] = c.method.valueName()
 	t, sizes := output.NewTable(w, o.Audit, names...), c.sizes()
-	for i := c.old; i < c.docs.Len(); i++ {
-		root := int(c.cluster[i])
-		if root == i {
-			continue
-		}
+	for found := range c.evidence(texts, o.Workers) {
+		i, root := found.removed, int(c.cluster[found.removed])
 		doc, kept := c.Doc(i), c.Doc(root)
 		var value, kind, probability any
 		if p, ok := c.likeOf(i); ok {
@@ -65,15 +57,62 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 			keptAt, keptSum = c.at(kept.Place), sums[kept.Source]
 		}
 		group := c.groupOf(i)
-		shared, textHash, keptHash, err := texts.evidence(i, root)
-		if err != nil {
-			return err
+		if found.err != nil {
+			return found.err
 		}
-		if err := t.Row(doc.ID, c.at(doc.Place), kept.ID, keptAt, c.Doc(group).ID, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], keptSum, settings); err != nil {
+		if err := t.Row(doc.ID, c.at(doc.Place), kept.ID, keptAt, c.Doc(group).ID, sizes[group], value, kind, probability, found.shared, found.hash, found.keptHash, sums[doc.Source], keptSum, settings); err != nil {
 			return err
 		}
 	}
 	return t.End()
+}
+
+// sums returns the SHA-256 of the sources, nil of those that are no files, when wait has returned.
+func (c *collection) sums(workers int) (sums []any, wait func() error) {
+	sums, errs := make([]any, len(c.Sources)), make([]error, len(c.Sources))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		inParallel(workers, len(c.Sources), func(i int) {
+			var sum string
+			if sum, errs[i] = c.Sources[i].Sum(); sum != "" {
+				sums[i] = sum
+			}
+		})
+	})
+	return sums, func() error {
+		wg.Wait()
+		return cmp.Or(errs...)
+	}
+}
+
+// An evidence says how alike the texts of a document that is removed and of the one that is kept are. What is not known is nil.
+type evidence struct {
+	removed                int
+	shared, hash, keptHash any
+	err                    error
+}
+
+// evidence yields that of each document that is removed, in order. It is found by several goroutines, some at a time.
+func (c *collection) evidence(texts *storedTexts, workers int) iter.Seq[evidence] {
+	const atOnce = 4096
+	some := make([]evidence, 0, atOnce)
+	return func(yield func(evidence) bool) {
+		for i := c.old; i < c.docs.Len(); i++ {
+			if int(c.cluster[i]) != i {
+				some = append(some, evidence{removed: i})
+			}
+			if len(some) < atOnce && i < c.docs.Len()-1 {
+				continue
+			}
+			inParallel(workers, len(some), func(k int) { texts.find(&some[k], int(c.cluster[some[k].removed])) })
+			for _, e := range some {
+				if !yield(e) {
+					return
+				}
+			}
+			some = some[:0]
+		}
+	}
 }
 
 // storedTexts are texts of documents in a file without a name, which goes when it is closed.
@@ -98,17 +137,18 @@ func (s *storedTexts) read(doc int) (text string, ok bool, err error) {
 	return string(b), true, err
 }
 
-// evidence returns the words that two documents share, and the hashes of their texts. What is not known is nil.
-func (s *storedTexts) evidence(removed, kept int) (shared, hash, keptHash any, err error) {
-	a, _, err := s.read(removed)
-	if err != nil {
-		return nil, nil, nil, err
+// find finds the words that a document shares with the one that is kept, and the hashes of their texts.
+func (s *storedTexts) find(e *evidence, kept int) {
+	var a, b string
+	if a, _, e.err = s.read(e.removed); e.err != nil {
+		return
 	}
-	b, isKnown, err := s.read(kept)
-	if !isKnown || err != nil {
-		return nil, hashOf(a), nil, err
+	e.hash = hashOf(a)
+	isKnown := false
+	if b, isKnown, e.err = s.read(kept); !isKnown || e.err != nil {
+		return
 	}
-	return json.Number(fmt.Sprintf("%.4f", sharedWords(a, b))), hashOf(a), hashOf(b), nil
+	e.shared, e.keptHash = json.Number(fmt.Sprintf("%.4f", sharedWords(a, b))), hashOf(b)
 }
 
 // textsOfGroups reads the sources again, for the texts of the documents of groups of more than one.

@@ -332,26 +332,24 @@ func (c *collection) learnSchema(o *Reading, stdin io.Reader) error {
 
 // writeResults writes the outputs that the call has.
 func (c *collection) writeResults(to results, o *Options, fp *neardup.Fingerprinter, stdin io.Reader) error {
+	var writes []func(c *collection) error
 	for _, result := range []struct {
 		to    *cli.Output
-		write func(to *cli.Output) error
+		write func(c *collection, to *cli.Output) error
 	}{
-		{to.pairs, func(to *cli.Output) error { return c.writePairs(to, o.Pairs) }},
-		{to.clusters, func(to *cli.Output) error { return c.writeClusters(to, o.Clusters) }},
-		{to.out, func(to *cli.Output) error { return c.writeOut(to, o, stdin) }},
-		{to.annotated, func(to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
-		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o, c.settings(o, fp), stdin) }},
-		{to.report, func(to *cli.Output) error { _, err := c.WriteReport(to, o, stdin); return err }},
-		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.Method.Bits) }},
+		{to.pairs, func(c *collection, to *cli.Output) error { return c.writePairs(to, o.Pairs) }},
+		{to.clusters, func(c *collection, to *cli.Output) error { return c.writeClusters(to, o.Clusters) }},
+		{to.out, func(c *collection, to *cli.Output) error { return c.writeOut(to, o, stdin) }},
+		{to.annotated, func(c *collection, to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
+		{to.audit, func(c *collection, to *cli.Output) error { return c.writeAudit(to, o, c.settings(o, fp), stdin) }},
+		{to.report, func(c *collection, to *cli.Output) error { _, err := c.WriteReport(to, o, stdin); return err }},
+		{to.save, func(c *collection, to *cli.Output) error { return c.saveAll(to, o.Method.Bits) }},
 	} {
-		if result.to == nil {
-			continue
-		}
-		if err := result.write(result.to); err != nil {
-			return err
+		if result.to != nil {
+			writes = append(writes, func(c *collection) error { return result.write(c, result.to) })
 		}
 	}
-	return nil
+	return c.inTurns(writes, o.Workers, o.Memory)
 }
 
 // ErrDuplicates tells run to end with a status of its own.

@@ -150,29 +150,9 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 		members[root] = append(members[root], text)
 	}
 	c.alone()
-	k.kept = make([]bool, len(of.docs))
-	var roots []int
-	for root, texts := range members {
-		if k.kept[root] = len(texts) > 0; k.kept[root] {
-			roots = append(roots, root)
-		}
-	}
-	compare := func(t, u int) int { // is negative if a text is preferred to another one
-		if a, b := k.first(t), k.first(u); k.isBetter(a, b) {
-			return -1
-		} else if k.isBetter(b, a) {
-			return 1
-		}
-		return cmp.Or(cmp.Compare(ranks[u].length, ranks[t].length), cmp.Compare(ranks[t].hash, ranks[u].hash))
-	}
-	best := make([]int, len(of.docs))
-	for _, root := range roots {
-		best[root] = slices.MinFunc(members[root], compare)
-	}
-	slices.SortStableFunc(roots, func(a, b int) int { return compare(best[a], best[b]) })
-	for _, root := range roots {
-		k.keep(members[root], root)
-	}
+	k.keepAll(members, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranks[b].length, ranks[a].length), cmp.Compare(ranks[a].hash, ranks[b].hash))
+	})
 }
 
 // A textKeeper chooses the documents that groups keep, one group after the other, in the order in which package dedup does: no two that are kept are
@@ -234,6 +214,34 @@ func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
 	}
 	isCentre := !slices.ContainsFunc(texts, func(u int) bool { _, ok := k.value(t, u); return !ok })
 	return isCentre && !slices.ContainsFunc(k.near[t], func(u int) bool { return u != root && k.kept[u] })
+}
+
+// keepAll lets all groups choose, the one whose favourite is preferred first. members has the texts of the group that each text represents, and
+// otherwise compares those of which none is preferred.
+func (k *textKeeper) keepAll(members [][]int, otherwise func(t, u int) int) {
+	k.kept = make([]bool, len(members))
+	var roots []int
+	for root, texts := range members {
+		if k.kept[root] = len(texts) > 0; k.kept[root] {
+			roots = append(roots, root)
+		}
+	}
+	compare := func(t, u int) int { // is negative if a text is preferred to another one
+		if a, b := k.first(t), k.first(u); k.isBetter(a, b) {
+			return -1
+		} else if k.isBetter(b, a) {
+			return 1
+		}
+		return otherwise(t, u)
+	}
+	best := make([]int, len(members))
+	for _, root := range roots {
+		best[root] = slices.MinFunc(members[root], compare)
+	}
+	slices.SortStableFunc(roots, func(a, b int) int { return compare(best[a], best[b]) })
+	for _, root := range roots {
+		k.keep(members[root], root)
+	}
 }
 
 // keep chooses the document that a group keeps, and puts all others with it.

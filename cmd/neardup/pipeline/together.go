@@ -1,0 +1,52 @@
+package pipeline
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// This file does several things side by side.
+
+// inParallel calls do(0) to do(n-1) on several goroutines.
+func inParallel(workers, n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// leastTogether is the room with which outputs are written side by side. Some of them hold rows of about 64 MB.
+const leastTogether = 256 << 20
+
+// inTurns calls functions that read the collection and write, each with a copy of it: side by side, if there are processors and memory for that.
+// What they say comes in their order, and so does the error that is returned.
+func (c *collection) inTurns(writes []func(c *collection) error, workers int, memory int64) error {
+	if Room(memory) < leastTogether {
+		workers = 1
+	}
+	c.sizes() // which all of them share
+	said, errs := make([]bytes.Buffer, len(writes)), make([]error, len(writes))
+	inParallel(workers, len(writes), func(i int) {
+		own := *c
+		own.errors, own.Sources = &said[i], slices.Clone(c.Sources) // whose headers and notes each reading sets
+		for k := range own.Sources {
+			own.Sources[k].Notes = slices.Clip(own.Sources[k].Notes)
+		}
+		errs[i] = writes[i](&own)
+	})
+	for i := range writes {
+		c.errors.Write(said[i].Bytes())
+		if errs[i] != nil {
+			return errs[i]
+		}
+	}
+	return nil
+}
