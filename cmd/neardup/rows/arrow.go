@@ -249,18 +249,13 @@ func (t *columnType) arrowUnit() arrow.TimeUnit {
 
 // appendTime appends a time to a column of times.
 func (t *columnType) appendTime(to array.Builder, at time.Time) {
-	unit := time.Microsecond
-	n := at.UnixMicro
-	if t.isFine {
-		unit, n = time.Nanosecond, at.UnixNano
-	}
 	switch to := to.(type) {
 	case *array.TimestampBuilder:
-		to.Append(arrow.Timestamp(n()))
+		to.Append(arrow.Timestamp(t.stamp(at)))
 	case *array.Date32Builder:
 		to.Append(arrow.Date32FromTime(at))
 	case *array.Time64Builder:
-		to.Append(arrow.Time64(at.Sub(at.Truncate(24*time.Hour)) / unit))
+		to.Append(arrow.Time64(t.stamp(at)))
 	}
 }
 

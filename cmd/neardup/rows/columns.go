@@ -130,7 +130,7 @@ func (t *columnType) addNumber(n Number) {
 	t.isLossy = t.isLossy || strconv.FormatFloat(x, 'f', -1, 64) != text
 }
 
-// addTime takes note of a time.
+// addTime records what a time needs.
 func (t *columnType) addTime(at time.Time) {
 	const mostMicros = math.MaxInt64 / 1_000_000
 	t.isFine = t.isFine || at.Nanosecond()%1000 != 0
@@ -140,6 +140,17 @@ func (t *columnType) addTime(at time.Time) {
 
 // isInTimes reports whether times can be held as numbers.
 func (t *columnType) isInTimes() bool { return !t.isBeyond && !(t.isFine && t.isFar) }
+
+// stamp returns a time as a number in the unit of its column: since 1970, or of a time of day, since midnight. Sheets put times of day in 1899.
+func (t *columnType) stamp(at time.Time) int64 {
+	if day := 24 * time.Hour; t.kind == clocks && (at.Before(time.Unix(0, 0)) || at.After(time.Unix(0, int64(day)))) {
+		at = time.Unix(0, int64(at.Sub(at.Truncate(day))))
+	}
+	if t.isFine {
+		return at.UnixNano()
+	}
+	return at.UnixMicro()
+}
 
 // kindOf returns the kind of a value. A number that is no integer of 64 bits is a float, as it is for whoever reads JSON.
 func kindOf(v Value) kind {
@@ -186,7 +197,7 @@ func (t *columnType) add(v Value) {
 	t.addParts(v)
 }
 
-// addParts takes note of what a value needs beside its kind, and of the values in it.
+// addParts records what a value needs beyond its kind, and the values inside it.
 func (t *columnType) addParts(v Value) {
 	switch v := v.(type) {
 	case Number:

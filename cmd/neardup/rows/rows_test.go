@@ -339,3 +339,17 @@ func TestHalfFloat(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestStamp: a time of day counts from midnight, whatever day it stands in, and 24:00 is none of the next day.
+func TestStamp(t *testing.T) {
+	for want, at := range map[int64]time.Time{
+		6 * 3_600_000_000:  time.Date(1899, 12, 30, 6, 0, 0, 0, time.UTC),
+		7 * 3_600_000_000:  time.Date(1970, 1, 1, 7, 0, 0, 0, time.UTC),
+		8 * 3_600_000_000:  time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC),
+		24 * 3_600_000_000: time.Unix(86_400, 0),
+	} {
+		if got := (&columnType{kind: clocks}).stamp(at); got != want {
+			t.Errorf("%v is %d instead of %d", at, got, want)
+		}
+	}
+}

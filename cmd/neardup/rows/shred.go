@@ -243,10 +243,7 @@ func (t *columnType) leaf(v Value) parquet.Cell {
 	case dates:
 		return parquet.Cell{Bits: uint64(v.(Time).At.Unix() / 86_400)}
 	case instants, locals, clocks:
-		if t.isFine {
-			return parquet.Cell{Bits: uint64(v.(Time).At.UnixNano())}
-		}
-		return parquet.Cell{Bits: uint64(v.(Time).At.UnixMicro())}
+		return parquet.Cell{Bits: uint64(t.stamp(v.(Time).At))}
 	}
 	return parquet.Cell{Bytes: v.([]byte)}
 }
