@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTogether: outputs that are written side by side are those that are written one after the other, byte for byte, and so is what is said.
+// TestTogether: writing the outputs concurrently changes neither a byte of them nor the messages.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	for n, name := range []string{"a.jsonl", "b.csv", "c.jsonl"} {
@@ -51,7 +51,7 @@ func TestTogether(t *testing.T) {
 			want, said = got, stderr
 		}
 		if got != want || stderr != said {
-			t.Errorf("with %d workers the outputs are others, or %q was said instead of %q", workers, stderr, said)
+			t.Errorf("with %d workers the outputs differ, or the messages: %q instead of %q", workers, stderr, said)
 		}
 	}
 }

@@ -63,7 +63,7 @@ const (
 	isKnown   effect = 1 << iota
 	isOdd            // it has a quote that is not doubled, before the one that ends them if there is one
 	isClosing        // they end
-	isEnd            // there is no such line
+	isEnd            // the file ends before it
 )
 
 // A csvReader reads records.

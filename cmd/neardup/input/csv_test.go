@@ -47,7 +47,7 @@ func TestTables(t *testing.T) {
 		{"empty rows", "csv", "id,text\n1,a\n\n,,\n ,\n2,b\n", "1|a/2|b", "rows of empty cells: 2"},
 		{"sep=", "csv", "sep=;\nid;text\n1;a,b\n", "1|a,b", ""},
 		{"other separators", "csv", "id|text\n1|a, b; c\n2|d, e\n", "1|a, b; c/2|d, e", "separated by '|'"},
-		{"blanks around names", "csv", " id , text \n1, a\n2, \"b, c\"\n", "1|a/2|b, c", "blanks behind the separators"},
+		{"blanks around names", "csv", " id , text \n1, a\n2, \"b, c\"\n", "1|a/2|b, c", "blanks after the separators are dropped"},
 		{"a quote before a row", "csv", "id,text,n\n1,\"a,x,\"b\n2,\"c, d.\",e\n", "2: a quote begins here that never ends/2|c, d.|e", ""},
 		{"upper case", "csv", "ID,Text\n1,a\n", "1|a", `"Text" is taken for "text"`},
 		{"CR alone", "csv", "id,text\r1,a\r2,b\r", "1|a/2|b", ""},
@@ -66,7 +66,7 @@ func TestTables(t *testing.T) {
 		{"the same without quotes behind", "csv", "id,text\n1,\"he said \\\"hi\\\"\"\n2,b\n", "1|he said \"hi\"/2|b", `\" for a quote: 1`},
 		{"tabs in quotes", "tsv", "id\ttext\tn\n1\t\"a\tb\nc\"\tq\n", "1|a\tb\nc|q", ""},
 		{"quotes over lines of TSV", "tsv", "id\ttext\n1\t\"open\n2\tand closed\"\n3\tc\n", "1|\"open/2|and closed\"/3|c", "not doubled: 2"},
-		{"quotes behind blanks", "csv", "\"id\", \"text\"\n\"1\", \"a, b\"\n", "1|a, b", "blanks behind the separators"},
+		{"quotes behind blanks", "csv", "\"id\", \"text\"\n\"1\", \"a, b\"\n", "1|a, b", "blanks after the separators are dropped"},
 	} {
 		_, rows, raw, notes, err := tableOf(c.format, c.text, cols)
 		var got []string

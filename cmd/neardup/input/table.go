@@ -253,7 +253,7 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 		}
 	}
 	if r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at]); r.blanks {
-		s.Note("blanks behind the separators are no part of the cells, as in the header")
+		s.Note("blanks after the separators are dropped, since the header has them too")
 	}
 	return s.takeHeader(r, cols, at, above)
 }

@@ -27,10 +27,10 @@ type check struct {
 	nulls    int64
 }
 
-func (f *File) newCheck(group, column int) check {
+func (f *File) newCheck(meta *metadata.ColumnChunkMetaData, group, column int) check {
 	c, of := check{said: -1}, f.Schema().Column(column)
-	stats := f.statistics(group, column)
-	if stats == nil {
+	stats, err := meta.Statistics()
+	if err != nil || stats == nil {
 		return c
 	}
 	by := f.from.MetaData().GetCreatedBy()
@@ -56,19 +56,6 @@ func (f *File) newCheck(group, column int) check {
 		}
 	}
 	return c
-}
-
-// statistics returns those of a column of a group, or nil.
-func (f *File) statistics(group, column int) metadata.TypedStatistics {
-	meta, err := f.meta(group).ColumnChunk(column)
-	if err != nil {
-		return nil
-	}
-	stats, err := meta.Statistics()
-	if err != nil {
-		return nil
-	}
-	return stats
 }
 
 // Writers whose statistics are wrong, beside those of which the library knows, as files show that these libraries write.

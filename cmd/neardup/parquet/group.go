@@ -142,7 +142,7 @@ func (f *File) chunk(n, column int) (*chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chunk{of: of, group: n, left: meta.NumValues(), atOnce: batch, check: f.newCheck(n, column), mem: &share{allocator: f.mem}}
+	c := &chunk{of: of, group: n, left: meta.NumValues(), atOnce: batch, check: f.newCheck(meta, n, column), mem: &share{allocator: f.mem}}
 	if slices.Contains(meta.Encodings(), parquet.Encodings.DeltaByteArray) {
 		c.atOnce = fewAtOnce
 	}

@@ -211,7 +211,7 @@ func TestNet(t *testing.T) {
 	}
 	short := bytes.Replace(b, []byte("\x03\x00\x00\x00ddd"), []byte("\x00\x00\x00\x00\x00\x00\x00"), 1) // a text is lost
 	if _, err := readAll(short, 1<<20); err == nil {
-		t.Error("a text that is lost is no error")
+		t.Error("a lost text was accepted")
 	}
 	// The library that writes here leaves empty texts out of the least value.
 	if got, err := readAll(written(t, []string{"", "ccc", ""}), 1<<20); err != nil || len(got) != 3 || got[0] != "" {
@@ -340,7 +340,7 @@ func TestZstd(t *testing.T) {
 	for range 50 {
 		for _, packed := range [][]byte{packed, stream.Bytes()} {
 			if decodeZstd(got, packed[:len(packed)/2]) == nil || decodeZstd(got[:len(got)-1], packed) == nil || decodeZstd(make([]byte, len(text)+1), packed) == nil {
-				t.Fatal("a stream of another size is no error")
+				t.Fatal("a stream of another size was accepted")
 			}
 			if err := decodeZstd(got, packed); err != nil || !bytes.Equal(got, text) {
 				t.Fatal(err)
@@ -355,7 +355,7 @@ func TestZstd(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if decodeZstd(got, large) == nil {
-		t.Error("a frame that is too large is no error")
+		t.Error("a frame that is too large was accepted")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<24 {
 		t.Errorf("a frame that is too large took %d bytes", after.TotalAlloc-before.TotalAlloc)
@@ -392,7 +392,7 @@ func TestHadoop(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := decodeHadoopLZ4(make([]byte, len(text)+1), packed); err == nil {
-			t.Errorf("%s: a size that is too large is no error", name)
+			t.Errorf("%s: a size that is too large was accepted", name)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 	return t.End()
 }
 
-// sums returns the SHA-256 of the sources, nil of those that are no files, when wait has returned.
+// sums starts to hash the sources. The result has the SHA-256 of each, nil for what is not a file, and is complete once wait returns.
 func (c *collection) sums(workers int) (sums []any, wait func() error) {
 	sums, errs := make([]any, len(c.Sources)), make([]error, len(c.Sources))
 	var wg sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// This file does several things side by side.
+// This file runs independent work concurrently.
 
 // inParallel calls do(0) to do(n-1) on several goroutines.
 func inParallel(workers, n int, do func(i int)) {
@@ -26,8 +26,8 @@ func inParallel(workers, n int, do func(i int)) {
 // leastTogether is the room with which outputs are written side by side. Some of them hold rows of about 64 MB.
 const leastTogether = 256 << 20
 
-// inTurns calls functions that read the collection and write, each with a copy of it: side by side, if there are processors and memory for that.
-// What they say comes in their order, and so does the error that is returned.
+// inTurns calls functions that write what was found, each with its own copy of the collection, concurrently if there is enough memory. Their
+// messages are printed in the order of the functions, and the first error in that order is returned.
 func (c *collection) inTurns(writes []func(c *collection) error, workers int, memory int64) error {
 	if Room(memory) < leastTogether {
 		workers = 1
