@@ -47,8 +47,8 @@ const (
 //     far represents its group. Members of a group that has none go to the most similar representative.
 //   - [SingleLinkage]: the connected components, in nearly linear time, and memory for n vertices only.
 //
-// No two representatives are a pair. With the other two, all vertices are paired with theirs; they keep all
-// pairs in memory. The higher its Similarity and the lower its Distance, the more similar is a pair.
+// No two representatives are a pair. With the first two, every other vertex is paired with its own; they keep all
+// pairs in memory. The higher its Similarity and the lower its Distance, the more similar the pair.
 func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before func(i, j int) bool) ([]int, error) {
 	if err := by.check(); err != nil {
 		return nil, err
