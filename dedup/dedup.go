@@ -16,7 +16,8 @@ package dedup
 
 // The files:
 //
-//	dedup.go      adding and deleting documents
+//	dedup.go      the documents, by slot and by id, and deleting them
+//	add.go        adding documents
 //	options.go    settings
 //	pairs.go      all pairs
 //	edges.go      comparing all documents once
@@ -42,23 +43,15 @@ package dedup
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"hash/maphash"
 	"iter"
-	"math"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
-	"github.com/neardup/neardup/internal/store"
 )
 
 // A Deduplicator finds near-duplicates among documents that the caller adds under ids of its own. Use it unless you have
@@ -113,7 +106,6 @@ type Deduplicator[ID comparable] struct {
 
 	files  *documentFiles[ID] // nil in memory
 	unread bool               // the documents in the files have not been read yet
-	logged []uint64           // buffer of whoever adds
 
 	kept   kept   // of the last time that all documents were compared
 	judged judged // of the last search
@@ -171,156 +163,6 @@ const (
 	mostBodies  = 64 << 20
 )
 
-// Add stores a text or a record under an id. A document that has the id already is replaced: it counts as deleted, and the
-// new one as added now. Add keeps no reference to the document. It returns an error if the Deduplicator is full, or if its
-// files have an error.
-//
-// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error, and so is one that has
-// columns of which the Fields name none, which nearly always is a misspelt name.
-func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
-	made, err := d.maker.Make(doc)
-	if err != nil {
-		return err
-	}
-	return d.put(id, made)
-}
-
-// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
-// of text, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
-// returns that error; the documents read before have been added, unlike with AddAll of an index. The sequence may call
-// methods of d.
-func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
-	// One batch is read on all processors, while the batch before it is added in order.
-	type document struct {
-		id ID
-		of neardup.Document
-	}
-	type batch struct {
-		docs []document
-		made []content.Document
-		errs []error
-	}
-	size, most, held := 256*runtime.GOMAXPROCS(0), 8<<20*runtime.GOMAXPROCS(0), 0 // documents and bytes of a batch
-	now, next := &batch{}, &batch{}
-	added := make(chan error, 1)
-	added <- nil
-	put := func(b *batch) {
-		for i := range b.docs {
-			err := b.errs[i]
-			if err == nil {
-				err = d.put(b.docs[i].id, b.made[i])
-			}
-			if err != nil {
-				added <- err
-				return
-			}
-		}
-		added <- nil
-	}
-	flush := func() error {
-		n := len(now.docs)
-		now.made, now.errs = slices.Grow(now.made[:0], n)[:n], slices.Grow(now.errs[:0], n)[:n]
-		parallel.Each((n+15)/16, func(i int) {
-			for j := i * 16; j < min(n, i*16+16); j++ {
-				now.made[j], now.errs[j] = d.maker.Make(now.docs[j].of)
-			}
-		})
-		if err := <-added; err != nil {
-			added <- err
-			return err
-		}
-		go put(now)
-		now, next = next, now
-		clear(now.docs)
-		now.docs = now.docs[:0]
-		return nil
-	}
-	end := func(err error) error { return cmp.Or(flush(), <-added, err) }
-	for id, of := range docs {
-		if err := ctx.Err(); err != nil {
-			return end(err)
-		}
-		now.docs = append(now.docs, document{id, of})
-		if text, isText := of.(neardup.Text); isText {
-			held += len(text)
-		}
-		if len(now.docs) == size || held >= most {
-			held = 0
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return end(ctx.Err())
-}
-
-// Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
-// document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
-// in different places. The two must have the same Fingerprinter: an error wraps [neardup.ErrVersion] if they have
-// not, and otherwise it is one of files. from does not change; nobody else may add to it meanwhile.
-func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
-	if from == d {
-		return nil
-	}
-	here, err := d.options.version()
-	there, other := from.options.version()
-	if err := cmp.Or(err, other); err != nil {
-		return err
-	}
-	if here != there {
-		return fmt.Errorf("%w: documents that were made with %s cannot be merged with others made with %s", neardup.ErrVersion, there, here)
-	}
-	if err := from.rlock(); err != nil {
-		return err
-	}
-	defer from.mu.RUnlock()
-	for slot, doc := range from.living() {
-		made := content.Document{Text: doc.text, Length: int(doc.length)}
-		of := from.contents.At(doc.content)
-		of.Detach(from.maker, &made)
-		id := from.names.at(slot)
-		err := from.usable()
-		if err == nil {
-			err = d.put(id, made)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put adds a document under the lock.
-func (d *Deduplicator[ID]) put(id ID, doc content.Document) error {
-	if err := d.lock(); err != nil {
-		return err
-	}
-	defer d.mu.Unlock()
-	return d.enter(id, doc)
-}
-
-// enter adds a document, and replaces the one with the same id. The caller holds the lock.
-func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
-	if _, replaced := d.slotOf(id); !replaced && d.live == store.MaxDocuments {
-		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
-	}
-	if err := cmp.Or(d.docs.MakeRoom(), d.chains.MakeRoom(), d.graph.MakeRoom()); err != nil {
-		return err
-	}
-	if err := d.contents.Append(&doc); err != nil {
-		if broken := d.contents.File().Err(); broken != nil && d.files != nil {
-			d.files.Fail(broken) // so that everybody hears of it
-		}
-		return err
-	}
-	if err := d.log(id, &doc); err != nil {
-		return err
-	}
-	d.keep(id, &doc, uint32(min(max(time.Now().Unix(), 0), math.MaxUint32)))
-	d.pack()
-	return nil
-}
-
 // slotOf returns the slot of the document with an id.
 func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
 	slot, ok = d.ids.Find(maphash.Comparable(d.seed, id), func(slot uint32) bool { return d.names.at(slot) == id })
@@ -337,37 +179,6 @@ func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
 // hashOf returns the hash of the id of a document.
 func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 {
 	return maphash.Comparable(d.seed, d.names.at(slot))
-}
-
-// keep is enter for a document that is in the files already, or if there are none. Its text is in the file of the contents.
-func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {
-	d.delete(id)
-	number, isNew := d.contents.Use(&of.Content)
-	if isNew {
-		for d.chains.Len() <= int(number) {
-			d.chains.Append(chain{gone, gone})
-		}
-		d.graph.Add(number, &of.Set)
-	}
-	d.changes++
-	d.seconds = max(d.seconds, seconds)
-	d.append(id, storedDocument{text: of.Text, number: int64(d.added), length: uint32(of.Length), seconds: d.seconds, content: number})
-	d.added++
-	d.live++
-}
-
-// append gives a document the next slot, and puts it at the end of the list of its content.
-func (d *Deduplicator[ID]) append(id ID, doc storedDocument) {
-	slot, c := uint32(d.docs.Len()), d.chains.Change(doc.content)
-	if doc.prev, doc.next = c.last, gone; c.last != gone {
-		d.docs.Change(c.last).next = slot
-	} else {
-		c.first = slot
-	}
-	c.last = slot
-	d.docs.Append(doc)
-	d.names.last.Append(id)
-	d.ids.Add(d.hashOf(slot), slot, d.hashOf)
 }
 
 // Delete removes a document and reports whether it was there. The error is that of the files.
@@ -486,7 +297,7 @@ func (d *Deduplicator[ID]) packAll() {
 		*d.chains.Change(uint32(i)) = chain{gone, gone}
 	}
 	for slot, doc := range living(&old) {
-		d.append(were.at(slot), *doc)
+		d.append(were.at(slot), maphash.Comparable(d.seed, were.at(slot)), *doc)
 	}
 }
 

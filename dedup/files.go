@@ -225,22 +225,26 @@ func (d *Deduplicator[ID]) usable() error {
 
 // readAll reads all documents. After an error the files have it.
 func (d *Deduplicator[ID]) readAll() {
-	added, texts := d.added, d.contents.File()
-	size := texts.Size()
+	added, size := d.added, d.contents.File().Size()
+	var some []arrival[ID]
 	for e := range d.files.All() {
 		s, err := content.Decode(e.Doc)
 		if err == nil && s.End() > size {
 			err = fmt.Errorf("%w: %s is cut off", neardup.ErrDamaged, d.files.texts(d.files.number))
 		}
 		if err == nil {
-			err = cmp.Or(s.Load(texts), d.graph.MakeRoom())
+			if some = append(some, arrival[ID]{id: e.ID, doc: s.Document, number: s.Number, seconds: e.Time}); len(some) == content.MostAtOnce {
+				err = d.keep(some)
+				some = some[:0]
+			}
 		}
 		if err != nil {
 			d.files.Fail(err)
 			break
 		}
-		d.added = s.Number
-		d.keep(e.ID, &s.Document, e.Time)
+	}
+	if err := d.keep(some); err != nil {
+		d.files.Fail(err)
 	}
 	d.added, d.unread = added, false
 }
@@ -272,17 +276,6 @@ func (d *Deduplicator[ID]) rlock() error {
 		}
 		d.mu.Unlock()
 	}
-}
-
-// log puts an addition in the files, if there are any. Its text is there already. The caller holds the lock.
-func (d *Deduplicator[ID]) log(id ID, doc *content.Document) error {
-	if d.files == nil {
-		return nil
-	}
-	d.files.Lock()
-	defer d.files.Unlock()
-	d.logged = content.Encode(d.logged[:0], &content.Stored{Number: d.added, Document: *doc})
-	return d.files.Add(id, d.logged)
 }
 
 // Sync writes all changes that have returned to the disk. If the journal then has more than 65,536 changes,

@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -118,22 +117,28 @@ func areDocuments(from int, values []storedDocument, n, contents int) bool {
 
 // replay makes the changes that the journal has since the snapshot of the index. After an error the files have it.
 func (d *Deduplicator[ID]) replay(changes []change[ID]) {
-	texts, added := d.contents.File(), d.added
+	added := d.added
+	var some []arrival[ID]
 	for _, c := range changes {
+		var err error
+		if c.words == nil || len(some) == content.MostAtOnce {
+			err = d.keep(some)
+			some = some[:0]
+		}
 		if c.words == nil {
 			d.delete(c.id)
-			continue
-		}
-		s, err := content.Decode(c.words)
-		if err == nil {
-			err = errors.Join(s.Load(texts), d.graph.MakeRoom())
+		} else if err == nil {
+			var s content.Stored
+			s, err = content.Decode(c.words)
+			some = append(some, arrival[ID]{id: c.id, doc: s.Document, number: s.Number, seconds: c.seconds})
 		}
 		if err != nil {
 			d.files.Fail(err)
 			return
 		}
-		d.added = s.Number
-		d.keep(c.id, &s.Document, c.seconds)
+	}
+	if err := d.keep(some); err != nil {
+		d.files.Fail(err)
 	}
 	d.added = max(d.added, added)
 }

@@ -88,5 +88,5 @@ func (d *Deduplicator[ID]) copyOld(id ID, words []uint64, texts *textfile.File) 
 	if err != nil {
 		return err
 	}
-	return d.put(id, made)
+	return d.add([]arrival[ID]{{id: id, doc: made}})
 }

@@ -15,6 +15,10 @@ const Chunk = 256
 // Each calls do(0) to do(n−1), on as many goroutines as there are processors, and returns when all
 // calls have. Workers take the next number when they are free, so calls may differ in length.
 func Each(n int, do func(i int)) {
+	if n == 1 {
+		do(0)
+		return
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {

@@ -53,6 +53,19 @@ func (c *Column[T]) Append(v T) {
 	c.n++
 }
 
+// Extend appends n zero values, which Set may set.
+func (c *Column[T]) Extend(n int) {
+	for end := c.n + n; c.n < end; {
+		if c.n>>chunkBits == len(c.chunks) {
+			c.grow(c.piece(), true)
+		}
+		c.n = min(end, len(c.chunks)<<chunkBits)
+	}
+}
+
+// Set sets a value that was appended since the last snapshot. Several goroutines may set different ones.
+func (c *Column[T]) Set(i uint32, v T) { c.chunks[i>>chunkBits].Load()[i&(chunk-1)] = v }
+
 // piece returns a new piece.
 func (c *Column[T]) piece() *[chunk]T {
 	if b := c.spill.take(int(chunkBytes[T]())); b != nil {

@@ -37,7 +37,7 @@ func testColumn(t *testing.T, c Column[int]) {
 	for step := range 60_000 {
 		switch {
 		case rnd.IntN(3) > 0 || len(want) == 0:
-			if err := c.MakeRoom(); err != nil {
+			if err := c.MakeRoom(1); err != nil {
 				t.Fatal(err)
 			}
 			c.Append(step)
@@ -88,7 +88,7 @@ func TestExtents(t *testing.T) {
 	c := Limited[value](0)
 	const n = 400_000 // 9.6 MB
 	for i := range uint64(n) {
-		if err := c.MakeRoom(); err != nil {
+		if err := c.MakeRoom(1); err != nil {
 			t.Fatal(err)
 		}
 		c.Append(value{i, ^i, i * i})
@@ -110,7 +110,7 @@ func TestExtents(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "missing"))
 	full := Limited[value](0)
-	if err := full.MakeRoom(); !os.IsNotExist(errors.Unwrap(err)) || full.Len() != 0 {
+	if err := full.MakeRoom(1); !os.IsNotExist(errors.Unwrap(err)) || full.Len() != 0 {
 		t.Errorf("without a folder for temporary files: %v", err)
 	}
 	full.Append(value{1, 2, 3}) // who does not listen takes memory
@@ -119,7 +119,7 @@ func TestExtents(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", dir)
 	for range chunk {
-		if err := full.MakeRoom(); err != nil {
+		if err := full.MakeRoom(1); err != nil {
 			t.Fatal(err)
 		}
 		full.Append(value{4, 5, 6})

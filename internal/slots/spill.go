@@ -51,10 +51,13 @@ func (c *Column[T]) Empty() Column[T] {
 	return Limited[T](c.spill.most)
 }
 
-// MakeRoom makes room for the next value. An error says that there is no temporary file, or that it cannot grow; then nothing has
-// changed. Without it, Append takes memory.
-func (c *Column[T]) MakeRoom() error {
-	if !canMap || c.spill == nil || c.n>>chunkBits < len(c.chunks) || int64(len(c.chunks))*chunkBytes[T]()-c.spill.before < c.spill.most {
+// MostRoom is how many values [Column.MakeRoom] makes room for at most.
+const MostRoom = chunk
+
+// MakeRoom makes room for the next n values, at most MostRoom. An error says that there is no temporary file, or that it cannot grow; then
+// nothing has changed. Without it, Append takes memory.
+func (c *Column[T]) MakeRoom(n int) error {
+	if !canMap || c.spill == nil || c.n+n <= len(c.chunks)<<chunkBits || int64(len(c.chunks))*chunkBytes[T]()-c.spill.before < c.spill.most {
 		return nil
 	}
 	return c.spill.makeRoom(int(chunkBytes[T]()))

@@ -1,5 +1,7 @@
 package slots
 
+import "github.com/neardup/neardup/internal/parallel"
+
 // A Table finds slots by a hash of what is in them. It has four bytes for a slot and some room, and no copy of the hashes: whoever
 // asks must know the hash of a slot. Several slots may have one hash. The zero value is empty.
 type Table struct {
@@ -9,6 +11,15 @@ type Table struct {
 
 // TableOf returns the table with these cells, for n slots.
 func TableOf(cells Column[uint32], n int) Table { return Table{cells, n} }
+
+// TableFor returns an empty table with room for n slots.
+func TableFor(n int) Table {
+	size := 16
+	for 4*size < 5*n {
+		size *= 2
+	}
+	return TableOf(Of(make([]uint32, size)), 0)
+}
 
 // Cells returns the cells, as many as a power of two, for TableOf.
 func (t *Table) Cells() *Column[uint32] { return &t.cells }
@@ -49,16 +60,32 @@ func (t *Table) Grow(hashOf func(slot uint32) uint64) {
 	}
 }
 
-// grow doubles the cells.
+// grow doubles the cells. The hashes are found on all processors, so hashOf may be called by several goroutines.
 func (t *Table) grow(hashOf func(slot uint32) uint64) {
-	old := t.cells
-	t.cells = Of(make([]uint32, max(16, 2*old.Len())))
-	for i := range uint32(old.Len()) {
-		if x := *old.At(i); x > 0 {
-			t.put(hashOf(x-1), x)
+	old, n := t.cells.Chunks(), t.cells.Len()
+	t.cells = Of(make([]uint32, max(16, 2*n)))
+	hashes := make([]uint64, min(n, growAtOnce*chunk))
+	for ; len(old) > 0; old = old[min(len(old), growAtOnce):] {
+		some := old[:min(len(old), growAtOnce)]
+		parallel.Each(len(some), func(k int) {
+			for i, x := range some[k] {
+				if x > 0 {
+					hashes[k*chunk+i] = hashOf(x - 1)
+				}
+			}
+		})
+		for k, cells := range some { // in their order, so that a table does not depend on the number of processors
+			for i, x := range cells {
+				if x > 0 {
+					t.put(hashes[k*chunk+i], x)
+				}
+			}
 		}
 	}
 }
+
+// growAtOnce is for how many chunks of cells the hashes are found before the cells are written.
+const growAtOnce = 64
 
 // put writes a cell.
 func (t *Table) put(hash uint64, x uint32) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -134,24 +135,72 @@ func (f *File) Append(text string) (at int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	size := Bytes(len(text))
+	if at, err = f.next(size); err == nil {
+		room := f.room(size)
+		binary.LittleEndian.PutUint64(room, format.Checksum(lex.Bytes(text), uint64(at)))
+		copy(room[sumBytes:], text)
+	}
+	return at, err
+}
+
+// AppendAll is Append for texts of these sizes, one after the other, and returns where the first one is. If they are long, several goroutines
+// call fill, with the number of a text and the bytes to write it to. fill must not use the file.
+func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (first int64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := int64(0)
+	for _, n := range sizes {
+		all += Bytes(n)
+	}
+	if first, err = f.next(all); err != nil {
+		return 0, err
+	}
+	type job struct {
+		from, to int // texts
+		at       int64
+		room     []byte
+	}
+	var jobs []job
+	for i := 0; i < len(sizes); {
+		j, n := job{from: i, at: f.written + f.held}, int64(0)
+		for ; i < len(sizes) && (i == j.from || n+Bytes(sizes[i]) <= mostBlock/8); i++ {
+			n += Bytes(sizes[i])
+		}
+		j.to, j.room = i, f.room(n)
+		jobs = append(jobs, j)
+	}
+	parallel.Each(len(jobs), func(k int) {
+		j := jobs[k]
+		for i := j.from; i < j.to; i++ {
+			n := Bytes(sizes[i])
+			fill(i, j.room[sumBytes:n])
+			binary.LittleEndian.PutUint64(j.room, format.Checksum(j.room[sumBytes:n], uint64(j.at)))
+			j.room, j.at = j.room[n:], j.at+n
+		}
+	})
+	return first, nil
+}
+
+// next returns where the next so many bytes will be. It writes what was added before if both would take too much memory.
+func (f *File) next(size int64) (at int64, err error) {
 	if f.failed == nil && f.held > 0 && f.held+size > f.most {
 		err = f.write()
 	}
-	if err := cmp.Or(err, f.failed); err != nil {
-		return 0, err
-	}
+	return f.written + f.held, cmp.Or(err, f.failed)
+}
+
+// room returns memory for the next so many bytes of the file.
+func (f *File) room(size int64) []byte {
 	n := len(f.blocks)
 	if n == 0 || int64(cap(f.blocks[n-1].bytes)-len(f.blocks[n-1].bytes)) < size {
-		room := max(size, min(max(f.held, leastBlock), mostBlock))
-		f.blocks = append(f.blocks, block{f.written + f.held, make([]byte, 0, room)})
+		f.blocks = append(f.blocks, block{f.written + f.held, make([]byte, 0, max(size, min(max(f.held, leastBlock), mostBlock)))})
 		n++
 	}
 	b := &f.blocks[n-1]
-	at = b.at + int64(len(b.bytes))
-	b.bytes = binary.LittleEndian.AppendUint64(b.bytes, format.Checksum(lex.Bytes(text), uint64(at)))
-	b.bytes = append(b.bytes, text...)
+	from := len(b.bytes)
+	b.bytes = b.bytes[:from+int(size)]
 	f.held += size
-	return at, nil
+	return b.bytes[from:]
 }
 
 // AppendBytes is Append for bytes.
@@ -184,13 +233,13 @@ func (f *File) write() error {
 		}
 	}
 	f.dirty = true
-	for _, b := range f.blocks {
-		if _, err := f.file.WriteAt(b.bytes, b.at); err != nil {
-			if err = f.named(err); f.kept {
-				f.failed = err
-			}
-			return err
+	errs := make([]error, len(f.blocks))
+	parallel.Each(len(f.blocks), func(i int) { _, errs[i] = f.file.WriteAt(f.blocks[i].bytes, f.blocks[i].at) })
+	if err := cmp.Or(errs...); err != nil {
+		if err = f.named(err); f.kept {
+			f.failed = err
 		}
+		return err
 	}
 	f.written += f.held
 	f.blocks, f.held = nil, 0

@@ -5,6 +5,7 @@
 //	content.go  contents, and how a text or a record becomes one
 //	reading.go  the features and words of a content, for a comparison
 //	store.go    all contents of a Deduplicator, by slot, and where their texts are
+//	batch.go    how documents are added to them, many at a time
 //	encode.go   the form in which files have a content
 package content
 
@@ -61,6 +62,16 @@ func (f form) signed() (has [signature.Levels]bool) {
 		has[l] = f&(formSigned<<l) != 0
 	}
 	return has
+}
+
+// signedForm returns the bits of a form for the signatures of a set.
+func signedForm(of *signature.Set) (f form) {
+	for l, has := range of.Has {
+		if has {
+			f |= formSigned << l
+		}
+	}
+	return f
 }
 
 // An Own is what a content without a body is compared by.

@@ -144,11 +144,12 @@ func TestFile(t *testing.T) {
 		for i, text := range append(slices.Clone(texts), texts...) {
 			d := m.text(text)
 			plain := m.text(text)
-			if err := s.Append(&d); err != nil {
+			b := s.Begin([]*Document{&d})
+			if _, err := b.Write(); err != nil {
 				t.Fatal(err)
 			}
 			words := Encode(nil, &Stored{Number: i, Document: d})
-			s.Use(&d.Content)
+			b.Use(0)
 			back, err := Decode(words)
 			if err != nil {
 				t.Fatalf("%s: %q: %v", name, text, err)
@@ -237,6 +238,38 @@ func FuzzDecodeOwn(f *testing.F) {
 	})
 }
 
+// pickSome returns up to four texts, often one twice.
+func pickSome(rnd *rand.Rand, pool []string) (some []string) {
+	for from := rnd.IntN(len(pool)); rnd.IntN(2) == 0 && len(some) < 4; {
+		some = append(some, pool[(from+rnd.IntN(3))%len(pool)])
+	}
+	return some
+}
+
+// addSome adds texts to a store, in one batch.
+func addSome(t *testing.T, s *Store, m *Maker, texts []string, users map[uint32]int, of map[uint32]string) {
+	var docs []*Document
+	var was []bool
+	for i, text := range texts {
+		d := m.text(text)
+		_, found := s.Find(&d.Content)
+		docs, was = append(docs, &d), append(was, found || slices.Contains(texts[:i], text))
+	}
+	b := s.Begin(docs)
+	if n, err := b.Write(); err != nil || n != len(docs) {
+		t.Fatalf("%d of %d texts: %v", n, len(docs), err)
+	}
+	for i, d := range docs {
+		at, isNew := b.Use(i)
+		slot, found := s.Find(&d.Content)
+		if isNew == was[i] || !found || at != slot || isNew != (users[at] == 0) {
+			t.Fatalf("Use returns %d, %t; Find %d, %t", at, isNew, slot, found)
+		}
+		users[at]++
+		of[at] = texts[i]
+	}
+}
+
 // TestStore takes and leaves contents at random, and spills them to a temporary file.
 func TestStore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -254,15 +287,7 @@ func TestStore(t *testing.T) {
 		d := m.text(text)
 		slot, found := s.Find(&d.Content)
 		if rnd.IntN(5) < 3 {
-			if err := s.Append(&d); err != nil {
-				t.Fatal(err)
-			}
-			at, isNew := s.Use(&d.Content)
-			if isNew == found || found && at != slot || isNew && users[at] > 0 {
-				t.Fatalf("step %d: Use returns %d, %t; Find %d, %t", step, at, isNew, slot, found)
-			}
-			users[at]++
-			of[at] = text
+			addSome(t, s, m, append(pickSome(rnd, pool), text), users, of)
 		} else if found {
 			if s.IsLast(slot) != (users[slot] == 1) {
 				t.Fatalf("step %d: slot %d has %d users", step, slot, users[slot])

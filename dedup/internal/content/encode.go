@@ -53,7 +53,7 @@ func Encode(words []uint64, s *Stored) []uint64 {
 // errStored is the error of words or texts that are not those of a document.
 var errStored = errors.New("this is no document")
 
-// Decode is the inverse of Encode. [Stored.Load] gives the document its signatures.
+// Decode is the inverse of Encode. [Document.Load] gives the document its signatures.
 func Decode(words []uint64) (s Stored, err error) {
 	const most = 1 << 48
 	if len(words) != StoredWords || words[storedNumber] > math.MaxInt64-1 || words[storedLength] > math.MaxInt64 ||
@@ -69,12 +69,12 @@ func Decode(words []uint64) (s Stored, err error) {
 }
 
 // Load gives a decoded document its signatures, which are in a file. Its text is not read.
-func (s *Stored) Load(file *textfile.File) error {
-	if s.bytes == 0 {
+func (d *Document) Load(file *textfile.File) error {
+	if d.bytes == 0 {
 		return nil
 	}
-	s.file = file
-	s.Set = s.signatures()
+	d.file = file
+	d.Set = d.signatures()
 	return file.Err()
 }
 

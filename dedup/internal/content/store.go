@@ -3,7 +3,6 @@ package content
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 
@@ -119,59 +118,6 @@ func (s *Store) Find(c *Content) (slot uint32, ok bool) {
 		other := s.At(slot)
 		return s.maker.Compare(&other, c) == 0
 	})
-}
-
-// Append moves the signatures and the text of a document to the file, unless its content is there already. After an error the
-// document is not there.
-func (s *Store) Append(d *Document) (err error) {
-	if !d.HasFeatures() {
-		return nil
-	}
-	if slot, ok := s.Find(&d.Content); ok {
-		d.Content = s.At(slot) // whose body may differ, but not in what is compared
-		return nil
-	}
-	if d.bytes > math.MaxInt32 {
-		return fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", d.bytes)
-	}
-	if err := cmp.Or(s.tidy(), s.entries.MakeRoom()); err != nil {
-		return err
-	}
-	if _, err = s.file.AppendBytes(d.Set.Append(nil)); err == nil {
-		d.stored(func(text string) { d.at, err = s.file.Append(text) })
-	}
-	if err != nil {
-		return err
-	}
-	d.file, d.body, d.own = s.file, "", nil
-	for l, has := range d.Set.Has {
-		if has {
-			d.form |= formSigned << l
-		}
-	}
-	return nil
-}
-
-// Use returns the slot of a content that Append has moved, and whether it is a new one. There is one more user of it.
-func (s *Store) Use(c *Content) (slot uint32, isNew bool) {
-	slot, ok := s.Find(c)
-	if ok {
-		s.entries.Change(slot).users++
-		return slot, false
-	}
-	e := entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(c.bytes), users: 1}
-	if n := len(s.free); n > 0 {
-		slot, s.free = s.free[n-1], s.free[:n-1]
-		*s.entries.Change(slot) = e
-	} else {
-		slot = uint32(s.entries.Len())
-		s.entries.Append(e)
-	}
-	s.used += c.inFile()
-	if c.HasFeatures() {
-		s.digests.Add(c.Digest, slot, s.Digest)
-	}
-	return slot, true
 }
 
 // Leave takes a user from a content, and reports whether it was the last one. Then the slot is free.

@@ -10,6 +10,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/dedup/internal/signature"
 )
 
 // A verdict is all that a judge says of two contents.
@@ -44,13 +45,15 @@ func (w *world) add(text string) {
 		panic(err)
 	}
 	w.docs = append(w.docs, d)
-	if err := w.store.Append(&d); err != nil {
+	b := w.store.Begin([]*content.Document{&d})
+	if _, err := b.Write(); err != nil {
 		panic(err)
 	}
-	if slot, _ := w.store.Use(&d.Content); int(slot) != len(w.docs)-1 {
+	slot, _ := b.Use(0)
+	if int(slot) != len(w.docs)-1 {
 		panic("a text is there twice")
 	}
-	w.graph.Add(uint32(len(w.docs)-1), &d.Set)
+	w.graph.Add([]uint32{slot}, []*signature.Set{&d.Set})
 }
 
 // judge returns a judge that may use so many bytes.

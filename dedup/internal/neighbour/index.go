@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -91,16 +92,29 @@ func (x *index) limit(memory int64) {
 // size returns the number of ordinals.
 func (x *index) size() int { return x.slots.Len() }
 
-// add adds a signature to a slot that has none.
-func (x *index) add(slot uint32, s *signature.Signature) {
-	for x.ordinals.Len() <= int(slot) {
-		x.ordinals.Append(none)
+// add adds signatures to slots that have none.
+func (x *index) add(to []uint32, of []*signature.Signature) {
+	first := x.size()
+	x.slots.Extend(len(to))
+	x.sketches.Extend(len(to))
+	x.tail.extend(len(to))
+	for i, slot := range to {
+		for x.ordinals.Len() <= int(slot) {
+			x.ordinals.Append(none)
+		}
+		*x.ordinals.Change(slot) = uint32(first + i)
+		x.slots.Set(uint32(first+i), slot)
 	}
-	*x.ordinals.Change(slot) = uint32(x.size())
-	x.sketches.Append(sketchOf(s))
-	x.slots.Append(slot)
-	x.tail.append(s)
+	parallel.Each((len(of)+perJob-1)/perJob, func(job int) {
+		for i := job * perJob; i < min(len(of), (job+1)*perJob); i++ {
+			x.sketches.Set(uint32(first+i), sketchOf(of[i]))
+			x.tail.set(first+i, of[i])
+		}
+	})
 }
+
+// perJob is how many signatures a worker takes at a time.
+const perJob = 32
 
 // has reports whether a slot has a signature.
 func (x *index) has(slot uint32) bool { return x.ordinal(slot) != none }
@@ -146,15 +160,15 @@ func (x *index) compare(band int, a, b *sketch, ordA, ordB uint32) int {
 	return cmp.Compare(x.digest(ordA), x.digest(ordB))
 }
 
-// makeRoom moves to files what takes more memory than it may, and what was deleted out of the way. After an error nothing has
-// changed.
-func (x *index) makeRoom() error {
+// makeRoom moves to files what takes more memory than it may, and what was deleted out of the way, before n signatures are added. After an error
+// nothing has changed.
+func (x *index) makeRoom(n int) error {
 	if x.dead.Len() > 1024 && x.dead.Len() > x.size()/4 {
 		if err := x.renumber(); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(x.slots.MakeRoom(), x.ordinals.MakeRoom(), x.sketches.MakeRoom(), x.tail.makeRoom())
+	return cmp.Or(x.slots.MakeRoom(n), x.ordinals.MakeRoom(n), x.sketches.MakeRoom(n), x.tail.makeRoom())
 }
 
 // snapshot returns the index as it is now.

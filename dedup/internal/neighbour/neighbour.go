@@ -53,9 +53,10 @@ func New(texts Signatures, memory int64) *Graph {
 	return g
 }
 
-// MakeRoom moves to files what takes more memory than it may, before something is added. After an error the graph is as it was.
-func (g *Graph) MakeRoom() error {
-	return cmp.Or(g.levels[signature.Long].makeRoom(), g.levels[signature.Short].makeRoom())
+// MakeRoom moves to files what takes more memory than it may, before n contents are added, at most as many as [slots.Column.MakeRoom]. After an error the graph is
+// as it was.
+func (g *Graph) MakeRoom(n int) error {
+	return cmp.Or(g.levels[signature.Long].makeRoom(n), g.levels[signature.Short].makeRoom(n))
 }
 
 // Err returns the error of the files.
@@ -66,12 +67,17 @@ func (g *Graph) Err() (err error) {
 	return err
 }
 
-// Add adds the signatures of a content to a slot that has none.
-func (g *Graph) Add(slot uint32, s *signature.Set) {
+// Add adds the signatures of contents to slots that have none. It uses all processors.
+func (g *Graph) Add(to []uint32, of []*signature.Set) {
 	for l := range signature.Levels {
-		if s.Has[l] {
-			g.levels[l].add(slot, &s.Of[l])
+		var with []uint32
+		var signatures []*signature.Signature
+		for i, s := range of {
+			if s.Has[l] {
+				with, signatures = append(with, to[i]), append(signatures, &s.Of[l])
+			}
 		}
+		g.levels[l].add(with, signatures)
 	}
 }
 

@@ -279,7 +279,7 @@ func check(t *testing.T, what string, g *Graph, want *naive, slot uint32, guest 
 // room makes room for an addition.
 func room(t *testing.T, g *Graph) {
 	t.Helper()
-	if err := g.MakeRoom(); err != nil {
+	if err := g.MakeRoom(1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -362,7 +362,7 @@ func TestNeighbours(t *testing.T) {
 				set := randomSet(rnd, bases)
 				want.sets[slot], want.digests[slot] = set, rnd.Uint64()
 				room(t, g)
-				g.Add(slot, &set)
+				g.Add([]uint32{slot}, []*signature.Set{&set})
 			case op < 17:
 				slot := uint32(rnd.IntN(700))
 				if seed > 0 && rnd.IntN(3) > 0 { // the graph grows
@@ -412,7 +412,7 @@ func TestRenumber(t *testing.T) {
 				want.sets[slot] = set
 				want.digests[slot] = uint64(slot)
 				room(t, g)
-				g.Add(slot, &set)
+				g.Add([]uint32{slot}, []*signature.Set{&set})
 			}
 		}
 		g.Settle()
@@ -468,7 +468,7 @@ func TestCrowd(t *testing.T) {
 		put := func(n int) {
 			set := make1(n)
 			want.sets[uint32(n)], want.digests[uint32(n)] = set, rnd.Uint64()
-			g.Add(uint32(n), &set)
+			g.Add([]uint32{uint32(n)}, []*signature.Set{&set})
 		}
 		all := func(what string, guest *Point, without uint32) {
 			t.Helper()
@@ -575,7 +575,7 @@ func TestSymmetric(t *testing.T) {
 			set.Of[l] = changed(rnd, base, rnd.Float64())
 		}
 		texts.sets[i], texts.digests[i] = set, rnd.Uint64()
-		g.Add(i, &set)
+		g.Add([]uint32{i}, []*signature.Set{&set})
 	}
 	g.Settle()
 	s := g.NewSearcher(nil, None)
@@ -683,7 +683,7 @@ func TestMerges(t *testing.T) {
 			}
 			want.sets[slot], want.digests[slot] = set, rnd.Uint64()
 			room(t, g)
-			g.Add(slot, &set)
+			g.Add([]uint32{slot}, []*signature.Set{&set})
 		}
 		few := n / 5
 		if step%6 == 5 {
@@ -736,7 +736,7 @@ func TestMergeOrder(t *testing.T) {
 	x.atOnce = 0
 	for n := range uint32(3 * (fewUnsorted + 1)) {
 		want.sets[n], want.digests[n] = set, rnd.Uint64()
-		g.Add(n, &set)
+		g.Add([]uint32{n}, []*signature.Set{&set})
 		g.Settle()
 	}
 	then := &naive{maps.Clone(want.sets), maps.Clone(want.digests), want.most}
@@ -776,7 +776,8 @@ func TestKeys(t *testing.T) {
 		if err := k.makeRoom(); err != nil {
 			t.Fatal(err)
 		}
-		k.append(&s)
+		k.extend(1)
+		k.set(k.end()-1, &s)
 		all = append(all, s)
 	}
 	if k.filed != 2*fileBlock || k.end() != 7+len(all) {

@@ -91,7 +91,7 @@ func (x *index) renumber() error {
 	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
 	for ord := range uint32(x.size()) {
 		if slot := x.slot(ord); slot != none {
-			if err := cmp.Or(all.MakeRoom(), kept.MakeRoom()); err != nil {
+			if err := cmp.Or(all.MakeRoom(1), kept.MakeRoom(1)); err != nil {
 				return err
 			}
 			now[ord] = uint32(kept.Len())

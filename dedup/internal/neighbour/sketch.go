@@ -121,8 +121,9 @@ type keys struct {
 }
 
 const (
-	keyBlock  = 512           // signatures that share a block of keys, which takes 86 KB
-	fileBlock = 32 * keyBlock // in the file, where a row should not be too short
+	keyBlock  = 512 // signatures that share a block of keys, which takes 86 KB
+	perRow    = 32  // blocks that share a row in the file, which should not be too short
+	fileBlock = perRow * keyBlock
 )
 
 // rowBytes is how much of the file a row takes.
@@ -130,49 +131,45 @@ var rowBytes = textfile.Bytes(4 * fileBlock)
 
 // makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
 func (k *keys) makeRoom() error {
-	if k.n == k.filed || (k.n-k.filed)%fileBlock != 0 || int64(len(k.blocks))*int64(unsafe.Sizeof(*k.blocks[0])) < k.memory {
+	full := (k.n - k.filed) / fileBlock // so many rows of the file
+	if full == 0 || int64(len(k.blocks))*int64(unsafe.Sizeof(*k.blocks[0])) < k.memory {
 		return nil
 	}
 	if k.file == nil {
 		k.file = textfile.Temporary(0)
 	}
-	from := k.file.Size()
-	err := k.spill()
-	if err != nil {
-		k.file.Cut(from)
+	for from := k.file.Size(); full > 0; full-- {
+		_, err := k.file.AppendAll(slices.Repeat([]int{4 * fileBlock}, bands), func(band int, to []byte) {
+			for _, block := range k.blocks[:perRow] {
+				to = to[copy(to, slots.Bytes(block[band][:])):]
+			}
+		})
+		if err = cmp.Or(err, k.file.Write()); err != nil {
+			k.file.Cut(from)
+			return err
+		}
+		k.filed += fileBlock
+		k.blocks = slices.Clone(k.blocks[perRow:])
+		from = k.file.Size()
 	}
-	return err
+	return nil
 }
 
-// append appends the keys of a signature.
-func (k *keys) append(s *signature.Signature) {
-	if k.n%keyBlock == 0 {
+// extend appends room for the keys of n signatures, for set.
+func (k *keys) extend(n int) {
+	k.n += n
+	for (k.n-k.filed+keyBlock-1)/keyBlock > len(k.blocks) {
 		k.blocks = append(k.blocks, new([bands][keyBlock]uint32))
 	}
-	block, at := k.blocks[(k.n-k.filed)/keyBlock], k.n%keyBlock
+}
+
+// set sets the keys of a signature. Several goroutines may set those of different ones.
+func (k *keys) set(ord int, s *signature.Signature) {
+	i := ord - k.from - k.filed
+	block, at := k.blocks[i/keyBlock], i%keyBlock
 	for b := range bands {
 		block[b][at] = keyOf(s, b)
 	}
-	k.n++
-}
-
-// spill moves all blocks to the file.
-func (k *keys) spill() error {
-	row := make([]uint32, 0, fileBlock)
-	for i := 0; i < len(k.blocks); i += fileBlock / keyBlock {
-		for b := range bands {
-			row = row[:0]
-			for _, block := range k.blocks[i : i+fileBlock/keyBlock] {
-				row = append(row, block[b][:]...)
-			}
-			if _, err := k.file.AppendBytes(slots.Bytes(row)); err != nil {
-				return err
-			}
-		}
-	}
-	k.filed += len(k.blocks) * keyBlock
-	k.blocks = nil
-	return nil
 }
 
 // place returns where the row of a band is that begins with key i.

@@ -168,6 +168,9 @@ func (s *Set) Append(b []byte) []byte {
 	return b
 }
 
+// Bytes returns how many bytes Append appends.
+func (s *Set) Bytes() int { return Bytes(s.Has) }
+
 // Bytes returns how many bytes Append appends for these levels.
 func Bytes(has [Levels]bool) (n int) {
 	for _, h := range has {

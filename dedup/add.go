@@ -1,0 +1,338 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
+	"github.com/neardup/neardup/internal/store"
+)
+
+// This file adds documents to a [Deduplicator].
+//
+// What takes time for each byte is done on all processors: to cut texts into words and sign them (package content), to find equal ones, to copy
+// and checksum what is stored, to make the keys of bands (package neighbour). In between one goroutine gives out numbers and slots. So documents
+// are added many at a time, and what is stored does not depend on how many that are: a document that replaces another one, which may
+// free what others would share, is added alone.
+
+// An arrival is a document that is being added.
+type arrival[ID comparable] struct {
+	id       ID
+	doc      content.Document
+	err      error  // instead of a document
+	hash     uint64 // of the id
+	replaces bool   // there may be another document with the id
+	number   int    // of a document in the files: how many were added before it
+	seconds  uint32 // of a document in the files: when it was added, since 1970
+}
+
+// Add stores a text or a record under an id. A document that has the id already is replaced: it counts as deleted, and the
+// new one as added now. Add keeps no reference to the document. It returns an error if the Deduplicator is full, or if its
+// files have an error.
+//
+// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error, and so is one that has
+// columns of which the Fields name none, which nearly always is a misspelt name.
+func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
+	made, err := d.maker.Make(doc)
+	if err != nil {
+		return err
+	}
+	return d.add([]arrival[ID]{{id: id, doc: made}})
+}
+
+// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
+// of text if there is memory for it, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
+// returns that error; the documents read before have been added, unlike with AddAll of an index, or, if files have an error, most of them. The sequence
+// may call methods of d.
+func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
+	// One batch is read on all processors, while the batch before it is added.
+	type batch struct {
+		docs     []neardup.Document
+		arrivals []arrival[ID]
+	}
+	size, most, held := 256*runtime.GOMAXPROCS(0), int(d.atOnce()), 0 // documents and bytes of a batch
+	now, next := &batch{}, &batch{}
+	added := make(chan error, 1)
+	added <- nil
+	flush := func() error {
+		parallel.Each((len(now.docs)+15)/16, func(job int) {
+			for i := job * 16; i < min(len(now.docs), job*16+16); i++ {
+				a := &now.arrivals[i]
+				a.doc, a.err = d.maker.Make(now.docs[i])
+			}
+		})
+		if err := <-added; err != nil {
+			added <- err
+			return err
+		}
+		go func(b *batch) { added <- d.add(b.arrivals) }(now)
+		now, next = next, now
+		clear(now.docs)
+		clear(now.arrivals)
+		now.docs, now.arrivals = now.docs[:0], now.arrivals[:0]
+		return nil
+	}
+	end := func(err error) error { return cmp.Or(flush(), <-added, err) }
+	for id, of := range docs {
+		if err := ctx.Err(); err != nil {
+			return end(err)
+		}
+		now.docs, now.arrivals = append(now.docs, of), append(now.arrivals, arrival[ID]{id: id})
+		if text, isText := of.(neardup.Text); isText {
+			held += len(text)
+		}
+		if len(now.docs) == size || held >= most {
+			held = 0
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return end(ctx.Err())
+}
+
+// Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
+// document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
+// in different places. The two must have the same Fingerprinter: an error wraps [neardup.ErrVersion] if they have
+// not, and otherwise it is one of files. from does not change; nobody else may add to it meanwhile.
+func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
+	if from == d {
+		return nil
+	}
+	here, err := d.options.version()
+	there, other := from.options.version()
+	if err := cmp.Or(err, other); err != nil {
+		return err
+	}
+	if here != there {
+		return fmt.Errorf("%w: documents that were made with %s cannot be merged with others made with %s", neardup.ErrVersion, there, here)
+	}
+	if err := from.rlock(); err != nil {
+		return err
+	}
+	defer from.mu.RUnlock()
+	// The texts of some are read on all processors, and then added.
+	var some []arrival[ID]
+	var of []uint32  // their slots there
+	held := int64(0) // bytes of text
+	flush := func() error {
+		parallel.Each(len(some), func(i int) {
+			doc, c := from.docs.At(of[i]), &some[i].doc
+			there := from.contents.At(doc.content)
+			there.Detach(from.maker, c)
+			c.Text, c.Length = doc.text, int(doc.length)
+		})
+		err := from.usable()
+		if err == nil {
+			err = d.add(some)
+		}
+		some, of, held = some[:0], of[:0], 0
+		return err
+	}
+	for slot, doc := range from.living() {
+		some, of = append(some, arrival[ID]{id: from.names.at(slot)}), append(of, slot)
+		c := from.contents.At(doc.content)
+		if held += int64(c.Size()); len(some) == content.MostAtOnce || held >= from.atOnce() {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// atOnce returns how many bytes of text are read before they are added: so many that all processors have work, and a small part of the memory.
+func (d *Deduplicator[ID]) atOnce() int64 {
+	return min(8<<20*int64(runtime.GOMAXPROCS(0)), max(d.options.Memory/atOnceShare, 1<<20))
+}
+
+// atOnceShare is which part of the memory that is. Two batches are in memory, and a copy of one that is written.
+const atOnceShare = 32
+
+// add adds documents to memory and files under the lock, in order, up to the first one with an error.
+func (d *Deduplicator[ID]) add(all []arrival[ID]) error {
+	if err := d.lock(); err != nil {
+		return err
+	}
+	defer d.mu.Unlock()
+	return d.enter(all)
+}
+
+// enter is add for a caller that holds the lock.
+func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
+	var wrong error
+	if n := slices.IndexFunc(all, func(a arrival[ID]) bool { return a.err != nil }); n >= 0 {
+		all, wrong = all[:n], all[n].err
+	}
+	now := uint32(min(max(time.Now().Unix(), 0), math.MaxUint32))
+	d.findReplaced(all)
+	for len(all) > 0 {
+		n := nextRun(all)
+		if room := store.MaxDocuments - d.live; n > room && !all[0].replaces {
+			if n = room; n == 0 {
+				return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+			}
+		}
+		for i := range all[:n] {
+			all[i].number, all[i].seconds = d.added+i, now
+		}
+		if err := d.enterRun(all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	d.pack()
+	return wrong
+}
+
+// findReplaced finds out which documents have the id of a document that is there, or of an earlier one among them.
+func (d *Deduplicator[ID]) findReplaced(all []arrival[ID]) {
+	parallel.Chunks(len(all), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			a := &all[i]
+			a.hash = maphash.Comparable(d.seed, a.id)
+			_, a.replaces = d.slotOf(a.id)
+		}
+	})
+	if len(all) == 1 {
+		return
+	}
+	seen := slots.TableFor(len(all))
+	hashOf := func(i uint32) uint64 { return all[i].hash }
+	for i := range all {
+		a := &all[i]
+		if _, ok := seen.Find(a.hash, func(j uint32) bool { return all[j].hash == a.hash }); ok {
+			a.replaces = true
+		} else {
+			seen.Add(a.hash, uint32(i), hashOf)
+		}
+	}
+}
+
+// nextRun returns how many of the first documents are added at once: one that replaces another, or some that do not.
+func nextRun[ID comparable](all []arrival[ID]) (n int) {
+	if all[0].replaces {
+		return 1
+	}
+	for n < min(len(all), content.MostAtOnce) && !all[n].replaces {
+		n++
+	}
+	return n
+}
+
+// enterRun adds a run of documents to memory and files. After an error the first ones may have been added.
+func (d *Deduplicator[ID]) enterRun(run []arrival[ID]) error {
+	if err := d.makeRoom(len(run)); err != nil {
+		return err
+	}
+	batch := d.contents.Begin(documentsIn(run))
+	n, err := batch.Write()
+	if err != nil {
+		if broken := d.contents.File().Err(); broken != nil && d.files != nil {
+			d.files.Fail(broken) // so that everybody hears of it
+		}
+	}
+	n, failed := d.log(run[:n])
+	d.number(run[:n], batch)
+	return cmp.Or(err, failed)
+}
+
+// keep adds documents that are in the files already to memory.
+func (d *Deduplicator[ID]) keep(all []arrival[ID]) error {
+	texts := d.contents.File()
+	errs := make([]error, len(all))
+	parallel.Each(len(all), func(i int) { errs[i] = all[i].doc.Load(texts) })
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
+	d.findReplaced(all)
+	for len(all) > 0 {
+		n := nextRun(all)
+		if err := d.makeRoom(n); err != nil {
+			return err
+		}
+		d.number(all[:n], d.contents.Begin(documentsIn(all[:n])))
+		all = all[n:]
+	}
+	return nil
+}
+
+// makeRoom moves to files what takes more memory than it may, before a run of n documents is added.
+func (d *Deduplicator[ID]) makeRoom(n int) error {
+	return cmp.Or(d.docs.MakeRoom(n), d.chains.MakeRoom(n), d.graph.MakeRoom(n))
+}
+
+// documentsIn returns the documents of a run.
+func documentsIn[ID comparable](run []arrival[ID]) []*content.Document {
+	docs := make([]*content.Document, len(run))
+	for i := range run {
+		docs[i] = &run[i].doc
+	}
+	return docs
+}
+
+// log puts additions in the files, if there are any, and returns how many. Their texts are there already.
+func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
+	if d.files == nil {
+		return len(run), nil
+	}
+	d.files.Lock()
+	defer d.files.Unlock()
+	var words []uint64
+	for i := range run {
+		words = content.Encode(words[:0], &content.Stored{Number: run[i].number, Document: run[i].doc})
+		if err := d.files.Add(run[i].id, words); err != nil {
+			return i, err
+		}
+	}
+	return len(run), nil
+}
+
+// number gives slots to the documents of a run, whose texts are in the file, and their contents.
+func (d *Deduplicator[ID]) number(run []arrival[ID], batch *content.Batch) {
+	var slots []uint32 // of contents that are new
+	var sets []*signature.Set
+	for i := range run {
+		a := &run[i]
+		slot, isNew := batch.Use(i)
+		if a.replaces {
+			d.delete(a.id)
+		}
+		if isNew {
+			slots, sets = append(slots, slot), append(sets, &a.doc.Set)
+			for d.chains.Len() <= int(slot) {
+				d.chains.Append(chain{gone, gone})
+			}
+		}
+		d.changes++
+		d.live++
+		d.added, d.seconds = a.number+1, max(d.seconds, a.seconds)
+		d.append(a.id, a.hash, storedDocument{text: a.doc.Text, number: int64(a.number), length: uint32(a.doc.Length), seconds: d.seconds, content: slot})
+	}
+	d.graph.Add(slots, sets)
+}
+
+// append gives a document the next slot, and puts it at the end of the list of its content. hash is that of the id.
+func (d *Deduplicator[ID]) append(id ID, hash uint64, doc storedDocument) {
+	slot, c := uint32(d.docs.Len()), d.chains.Change(doc.content)
+	if doc.prev, doc.next = c.last, gone; c.last != gone {
+		d.docs.Change(c.last).next = slot
+	} else {
+		c.first = slot
+	}
+	c.last = slot
+	d.docs.Append(doc)
+	d.names.last.Append(id)
+	d.ids.Add(hash, slot, d.hashOf)
+}
