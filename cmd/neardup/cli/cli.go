@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 	"unicode"
@@ -12,7 +13,8 @@ import (
 // This file has what a program does at its start and end, and what it shows to the user.
 
 // Main runs a program and exits with the status that run returns. run creates its files with the
-// Outputs it gets. If a signal stops the program, no half-written file is left behind.
+// Outputs it gets. If a signal stops the program, no half-written file is left behind. The environment variable NEARDUP_CPU_PROFILE
+// names a file for a profile of the processor time, which go tool pprof reads.
 func Main(name string, run func(*Outputs) int) {
 	var outs Outputs
 	// Writing to a closed pipe then returns an error like any other.
@@ -28,7 +30,29 @@ func Main(name string, run func(*Outputs) int) {
 		}
 		os.Exit(1)
 	}()
-	os.Exit(run(&outs))
+	end, err := profile(os.Getenv("NEARDUP_CPU_PROFILE"))
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: NEARDUP_CPU_PROFILE: %v\n", name, err)
+		os.Exit(1)
+	}
+	status := run(&outs)
+	end()
+	os.Exit(status)
+}
+
+// profile writes a profile of the processor time to a file until the function that it returns is called. It does nothing without a path.
+func profile(path string) (end func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		f.Close()
+	}, pprof.StartCPUProfile(f)
 }
 
 // Printable returns the beginning of a text, at most n characters, on one line. It is safe to print

@@ -30,15 +30,16 @@ func main() {
 	flags := flag.String("flags", "", "more `FLAGS` for dedup, separated by spaces")
 	keep := flag.String("keep", "", "a `DIR` that keeps the collections, and from which they are taken if they are there")
 	shuffled := flag.Bool("shuffled", false, "put the words of each document into an order of its own, so that no two have sentences in common")
+	alone := flag.Bool("serial", false, "say which processor time is serial, by stage (serial.go)")
 	flag.Parse()
-	if err := run(*data, *documents, *language, *methods, *flags, *keep, *shuffled); err != nil {
+	if err := run(*data, *documents, *language, *methods, *flags, *keep, *shuffled, *alone); err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
 		os.Exit(1)
 	}
 }
 
 // run measures all methods on all collections.
-func run(data, documents, language, methods, flags, keep string, shuffled bool) error {
+func run(data, documents, language, methods, flags, keep string, shuffled, alone bool) error {
 	if data == "" {
 		return fmt.Errorf("give -data or set NEARDUP_DATA")
 	}
@@ -80,6 +81,11 @@ func run(data, documents, language, methods, flags, keep string, shuffled bool) 
 			fmt.Printf("%-10d %-10.0f %9s %9.1f %9.1f %10.0f %10.4f %8.4f %9d\n", n, c.megabytes, method, m.wall.Seconds(), m.cpu.Seconds(), m.peak, float64(right)/float64(max(found, 1)), float64(right)/float64(c.planted), found)
 			for _, line := range m.says {
 				fmt.Println("    " + line)
+			}
+			if alone {
+				if err := serial(dedup, work, n, append(args, c.path)); err != nil {
+					return err
+				}
 			}
 		}
 	}
