@@ -497,7 +497,7 @@ func FuzzSaved(f *testing.F) {
 	f.Add("neardup\x00\x01")
 	f.Fuzz(func(t *testing.T, data string) {
 		s := input.Source{Path: "x"}
-		if err := pipeline.ReadSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(pipeline.Entry) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
+		if err := pipeline.ReadSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(input.Item) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
 			t.Fatalf("error without a place: %v", err)
 		}
 	})

@@ -87,6 +87,20 @@ func (s *saysRoom) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Window returns how many bytes of the content a decoder of zstd or xz holds, as the beginning of a file says; 0 for other files.
+func Window(r io.Reader) int64 {
+	b := bufio.NewReader(r)
+	begin, _ := b.Peek(64)
+	var frame zstd.Header
+	if frame.Decode(begin) == nil {
+		return int64(min(frame.WindowSize, 1<<32))
+	}
+	if bytes.HasPrefix(begin, []byte("\xFD7zX")) {
+		return xzDictionary(b)
+	}
+	return 0
+}
+
 // xzDictionary returns the size of the dictionary of the first block of an .xz file (The .xz File Format, 3.1 and 5.3.1), or 0.
 func xzDictionary(b *bufio.Reader) int64 {
 	header, _ := b.Peek(64)

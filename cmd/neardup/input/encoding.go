@@ -360,6 +360,11 @@ func (d *lineDecoder) line(line, behind []byte) ([]byte, error) {
 	return text, err
 }
 
+// isNone reports whether lines are UTF-8 and need no decoder. It does not decide what the encoding is.
+func (d *lineDecoder) isNone(lines []byte) bool {
+	return d == nil || d.decoder == nil && (!d.isOpen || isASCII(lines))
+}
+
 // looksUTF8 reports whether a line is UTF-8, and is more likely a text as that than in the encoding of the file: of Chinese in GB18030, one
 // character of five is UTF-8 by chance.
 func (d *lineDecoder) looksUTF8(line []byte) bool {

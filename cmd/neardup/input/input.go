@@ -2,7 +2,6 @@ package input
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -65,13 +64,13 @@ type Item struct {
 	Parquet [][]parquet.Cell // the same of a Parquet file, by column
 	Group   int32            // and the row group that it is in, from 1
 
-	Err error
+	Saved any // what a file of saved fingerprints has of the document
+	Err   error
 
 	changed rows.Struct // the fields after SetText
 	isLossy bool        // some bytes could not be decoded
 
-	Block  *[]byte // what raw is a part of; nil if nothing else is
-	Offset int64   // where the line begins in the source, or in what is decompressed from it
+	Offset int64 // where the line begins in the source, or in what is decompressed from it
 }
 
 // IsUTF8 reports whether all bytes of a line, or of a row, are of the encoding of their source. Values of other formats are not looked at.
@@ -249,7 +248,7 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 	if s.Format == "csv" || s.Format == "tsv" {
 		return s.readCSV(lines, at, cols, yield)
 	}
-	return s.readLines(lines, at, yield)
+	return s.readLines(lines, n, yield)
 }
 
 // decode returns a reader of text as UTF-8, and notes what it was.
@@ -319,39 +318,6 @@ func (s *Source) readWhole(plain io.Reader, it Item, maxLine int, yield func(Ite
 	it.isLossy = s.Encoding != nil && hasReplaced(it.Raw)
 	yield(it)
 	return nil
-}
-
-// readLines yields lines that have text.
-func (s *Source) readLines(lines *LineReader, at func(int32) Item, yield func(Item) bool) error {
-	blank := 0
-	for {
-		line, err := lines.Next()
-		if err == io.EOF {
-			if blank > 0 {
-				s.Note("lines of white space: %d, which are skipped", blank)
-			}
-			return nil
-		}
-		if err != nil && !isLineError(err) {
-			return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
-		}
-		if err == nil && len(bytes.TrimSpace(line)) == 0 {
-			if len(line) > 0 {
-				blank++
-			}
-			continue
-		}
-		it := at(lines.Line)
-		it.Raw, it.Err, it.Offset, it.Bytes = line, err, lines.begin, lines.Raw
-		if s.Encoding == nil {
-			it.Block = lines.block
-		} else {
-			it.isLossy = lines.isLossy()
-		}
-		if !yield(it) {
-			return nil
-		}
-	}
 }
 
 // file returns a source for formats that are not read from the beginning to the end. r is what the caller reads
@@ -433,6 +399,16 @@ func (c *Columns) Repeat() bool {
 // IsCompressed reports whether the name says that a source is compressed.
 func (s *Source) IsCompressed() bool {
 	return slices.ContainsFunc(compressions, func(end string) bool { return strings.HasSuffix(strings.ToLower(s.Path), end) })
+}
+
+// Window returns how many bytes of what is compressed a decoder holds, as the file says at its beginning.
+func (s *Source) Window() int64 {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	return cli.Window(f)
 }
 
 // Sum returns the SHA-256 of a file, or "" for what is no file.

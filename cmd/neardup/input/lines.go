@@ -34,11 +34,11 @@ type LineReader struct {
 
 const (
 	blockSize = 1 << 18       // what is read at once
-	BlockRoom = 2 * blockSize // the length of a block, unless a line is longer
+	blockRoom = 2 * blockSize // the length of a block, unless a line is longer
 )
 
-// Blocks are those that nobody uses any more, of BlockRoom bytes.
-var Blocks = sync.Pool{New: func() any { b := make([]byte, BlockRoom); return &b }}
+// spare are blocks that nobody uses any more, of blockRoom bytes.
+var spare = sync.Pool{New: func() any { b := make([]byte, blockRoom); return &b }}
 
 // Next returns the next line without its line end. It drops a byte order mark before the first
 // line. After ErrTooLong, or the error of a line that cannot be decoded, the caller may read on with the following line; after any
@@ -88,6 +88,34 @@ func (l *LineReader) Next() ([]byte, error) {
 	return line, nil
 }
 
+// whole returns a reader of the lines that are in memory as a whole, which others may read meanwhile, and goes on behind them. It returns nil if the
+// next line has to be read by Next: it is long, or the last one, or has to be decoded in its turn.
+func (l *LineReader) whole() *LineReader {
+	if l.end == 0 {
+		if len(l.rest) == 0 && l.err == nil {
+			l.fill(0)
+		}
+		if len(l.rest) == 0 {
+			return nil
+		}
+		l.end = endOf(l.rest)
+	}
+	end := bytes.LastIndexByte(l.rest, l.end) + 1
+	lines, behind := l.rest[:end], l.rest[end:]
+	if end == 0 || !l.decode.isNone(lines) {
+		return nil
+	}
+	part := &LineReader{Max: l.Max, Line: l.Line, isWhole: l.isWhole, block: l.block, rest: lines, next: l.next, err: io.EOF, end: l.end}
+	l.Line += int32(bytes.Count(lines, []byte{l.end}))
+	l.next += int64(end)
+	if l.rest = behind; l.err == nil {
+		l.fill(len(behind))
+	} else {
+		l.block, l.rest = nil, bytes.Clone(behind) // others may use the block again
+	}
+	return part
+}
+
 // isLossy reports whether the line that was read last had bytes that could not be decoded.
 func (l *LineReader) isLossy() bool {
 	return l.decode != nil && l.decode.isLossy || l.isWhole && hasReplaced(l.Raw)
@@ -113,8 +141,8 @@ func endOf(begin []byte) byte {
 // guessed from it does not depend on how much R gives at once.
 func (l *LineReader) fill(n int) {
 	block := new([]byte)
-	if n <= BlockRoom-blockSize {
-		block = Blocks.Get().(*[]byte)
+	if n <= blockRoom-blockSize {
+		block = spare.Get().(*[]byte)
 	} else {
 		*block = make([]byte, 2*n)
 	}

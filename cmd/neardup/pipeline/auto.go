@@ -36,14 +36,14 @@ type exact struct {
 
 // A feed passes texts on, as they are loaded, to somebody who takes them in a goroutine of its own.
 type feed struct {
-	texts chan numbered
+	texts chan []numbered
 	done  chan struct{}
 	err   error // valid once done is closed
 }
 
 // newFeed returns a feed to take, which gets the texts in order and must read all of them, also after an error.
-func newFeed(take func(texts <-chan numbered) error) *feed {
-	f := &feed{texts: make(chan numbered, 16), done: make(chan struct{})}
+func newFeed(take func(texts <-chan []numbered) error) *feed {
+	f := &feed{texts: make(chan []numbered, 4), done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
 		f.err = take(f.texts)
@@ -51,8 +51,8 @@ func newFeed(take func(texts <-chan numbered) error) *feed {
 	return f
 }
 
-// add passes a document on.
-func (f *feed) add(t numbered) { f.texts <- t }
+// add passes documents on.
+func (f *feed) add(some []numbered) { f.texts <- some }
 
 // finish waits until all documents have been taken, and returns the error.
 func (f *feed) finish() error {
@@ -104,7 +104,7 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 	if err != nil {
 		return nil, err
 	}
-	e.feed = newFeed(func(texts <-chan numbered) error {
+	e.feed = newFeed(func(texts <-chan []numbered) error {
 		all := func(t numbered) (int, bool) { return t.number, true }
 		switch {
 		case o.fields != nil:
@@ -126,12 +126,14 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 func documentOfNumbered(t numbered) neardup.Document { return neardup.Text(t.text) }
 
 // each yields what of returns for the documents that are to be added, with the ids that id returns.
-func each[ID, D any](texts <-chan numbered, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {
+func each[ID, D any](texts <-chan []numbered, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {
 	return func(yield func(ID, D) bool) {
 		goOn := true
-		for t := range texts { // read all, also after an error, so that add never blocks for ever
-			if id, ok := id(t); ok {
-				goOn = goOn && yield(id, of(t))
+		for some := range texts { // read all, also after an error, so that add never blocks for ever
+			for _, t := range some {
+				if id, ok := id(t); ok {
+					goOn = goOn && yield(id, of(t))
+				}
 			}
 		}
 	}

@@ -21,7 +21,6 @@ type collection struct {
 	Sources    []input.Source
 	oldSources int
 	docs       documents
-	ids        idText  // of new documents
 	oldGroups  []int32 // with --state, for each old document the one that names its group
 	old        int     // as many of the first documents are of old sources
 	bytes      int64

@@ -5,11 +5,11 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/reading"
 )
 
 // This file has what the program learns from all texts before it fingerprints them: common lines
@@ -59,35 +59,24 @@ func (c *collection) eachText(o *Options, what string, stdin io.Reader, use func
 	progress, done := c.reading(what)
 	defer done()
 	var texts contents
-	work := make(chan *batch, o.Workers)
-	var wg sync.WaitGroup
-	for n := range o.Workers {
-		wg.Go(func() {
-			var x input.Decoder
-			for b := range work {
-				for i := range b.items {
-					it := &b.items[i]
-					if it.old != nil || it.Err != nil {
-						continue
-					}
-					d, err := it.Parse(&c.Sources[it.Source], o.Cols, &x)
-					if err != nil {
-						continue
-					}
-					text := d.Whole()
-					if _, isNew := texts.claim(o.textHash(text), &content{}); isNew {
-						use(n, text)
-					}
-				}
+	decoders := make([]input.Decoder, o.Workers)
+	reading.Each(c.reader(o, 0, stdin, progress), func(worker int, b *input.Block) struct{} {
+		for i := range b.Items {
+			it := &b.Items[i]
+			if it.Saved != nil || it.Err != nil || !o.Shard.isMine(it.Place, len(c.Sources)) {
+				continue
 			}
-		})
-	}
-	c.read(&o.Reading, stdin, progress, func(b *batch) bool {
-		work <- b
-		return true
-	})
-	close(work)
-	wg.Wait()
+			d, err := it.Parse(&c.Sources[it.Source], o.Cols, &decoders[worker])
+			if err != nil {
+				continue
+			}
+			text := d.Whole()
+			if _, isNew := texts.claim(o.textHash(text), &content{}); isNew {
+				use(worker, text) // and may keep parts of it, so the block is not used again
+			}
+		}
+		return struct{}{}
+	}, func(*reading.Block[struct{}]) error { return nil })
 }
 
 // boilerplate makes fp ignore common lines. They are the lines of the --lines file if it exists,

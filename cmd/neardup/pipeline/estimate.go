@@ -151,9 +151,9 @@ func (c *collection) sample(o *Options, half, all string, total int64) (read int
 			return 0, 0, err
 		}
 		if s.Format == "jsonl" && !s.IsCompressed() {
-			read += min(taken, count.n) // without what was read ahead
+			read += min(taken, count.n.Load()) // without what was read ahead
 		} else {
-			read += count.n
+			read += count.n.Load()
 		}
 	}
 	if err := outs.Commit(); err != nil {

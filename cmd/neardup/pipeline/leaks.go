@@ -105,7 +105,7 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	if err != nil {
 		return err
 	}
-	c.feed = newFeed(func(texts <-chan numbered) error { return c.search(texts, o.Workers) })
+	c.feed = newFeed(func(texts <-chan []numbered) error { return c.search(texts, o.Workers) })
 	if err := c.load(o, fp, stdin); err != nil {
 		return err
 	}
@@ -229,31 +229,38 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 }
 
 // search looks for all tests in texts, by several workers. Their order makes no difference.
-func (c *leaking) search(texts <-chan numbered, workers int) error {
+func (c *leaking) search(texts <-chan []numbered, workers int) error {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for t := range texts {
-				for leak := range c.tests.Search(t.text) {
-					if float64(leak.Shared) < c.Share*float64(leak.Tokens) {
-						continue
-					}
-					h := hit{document: t.number, item: leak.ID, part: leak.Part, shared: leak.Shared}
-					for _, r := range leak.Runs {
-						if r.Tokens > h.run.Tokens {
-							h.run = r
-						}
-					}
-					h.text = strings.Clone(t.text[h.run.FromB:h.run.ToB])
-					c.mu.Lock()
-					c.hits = append(c.hits, h)
-					c.mu.Unlock()
+			for some := range texts {
+				for _, t := range some {
+					c.searchOne(t)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	return nil
+}
+
+// searchOne looks for all tests in a text.
+func (c *leaking) searchOne(t numbered) {
+	for leak := range c.tests.Search(t.text) {
+		if float64(leak.Shared) < c.Share*float64(leak.Tokens) {
+			continue
+		}
+		h := hit{document: t.number, item: leak.ID, part: leak.Part, shared: leak.Shared}
+		for _, r := range leak.Runs {
+			if r.Tokens > h.run.Tokens {
+				h.run = r
+			}
+		}
+		h.text = strings.Clone(t.text[h.run.FromB:h.run.ToB])
+		c.mu.Lock()
+		c.hits = append(c.hits, h)
+		c.mu.Unlock()
+	}
 }
 
 // count orders the hits, and counts them by part and document.

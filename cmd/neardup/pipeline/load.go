@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/reading"
 	"github.com/neardup/neardup/dedup/shard"
 	"github.com/zeebo/xxh3"
 )
@@ -43,15 +45,9 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 	return given, true
 }
 
-// An Entry is an item of a source, or a document of a file of saved fingerprints.
-type Entry struct {
-	input.Item
-	old *saved
-}
-
-// A batch is some consecutive items of a source, and the documents that were made of them.
+// A batch is what was made of a block: its items and the documents in them.
 type batch struct {
-	items    []Entry
+	items    []input.Item
 	docs     []stored
 	texts    []string         // with --method auto and cosine: the texts of docs
 	records  []neardup.Record // the same for records
@@ -62,12 +58,27 @@ type batch struct {
 	byPlace  int // how many documents have no id
 	garbled  garbled
 	has      uint64 // the fields that any document has; see [input.Document]
-	done     chan struct{}
 }
 
-// load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
-// workers process them, and load collects the batches in their order. So the result does not depend
-// on the number of workers.
+// A loader makes the documents of a call, by several workers.
+type loader struct {
+	sources []input.Source
+	o       *Options
+	fp      *neardup.Fingerprinter
+	texts   *contents // nil if every document has a content of its own
+	ids     *claims
+	signer  *shard.Signer
+	workers []loadWorker
+}
+
+// A loadWorker is what a worker needs for itself.
+type loadWorker struct {
+	decoder input.Decoder
+	ids     []byte // those of a batch
+}
+
+// load reads, parses and fingerprints all sources. The documents are numbered in their order, so the result does not depend on the number of
+// workers.
 func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
 	progress, done := c.reading("reading")
 	defer c.sayNotes()
@@ -84,171 +95,127 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	if err := c.findSuperseded(o, stdin); err != nil {
 		return err
 	}
-	var known *contents // nil where they would all stay in memory
-	if c.take == nil {
-		known = &contents{}
+	l := &loader{sources: c.Sources, o: o, fp: fp, signer: c.signer, workers: make([]loadWorker, o.Workers)}
+	if c.part == nil || o.SameID == "error" {
+		l.ids = newClaims(c.oldSources)
+	}
+	if c.take == nil { // otherwise they would all stay in memory
+		l.texts = &contents{}
 		o.Method.keepSignatures(o.Memory)
 	}
-	work, ordered, quit := make(chan *batch, o.Workers), make(chan *batch, 4*o.Workers), make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(ordered)
-		defer close(work)
-		c.read(&o.Reading, stdin, progress, func(b *batch) bool {
-			for _, to := range []chan *batch{ordered, work} {
-				select {
-				case to <- b:
-				case <-quit:
-					return false
-				}
-			}
-			return true
-		})
-	})
-	for range o.Workers {
-		wg.Go(func() {
-			var x input.Decoder
-			for b := range work {
-				b.process(c.Sources, o, fp, known, &x)
-				b.sign(c.signer)
-				b.release()
-				close(b.done)
-			}
-		})
-	}
-	err = c.collect(o, ordered)
-	close(quit)
+	err = c.collect(o, l, c.reader(o, 0, stdin, progress))
 	if c.feed != nil {
 		err = cmp.Or(err, c.feed.finish())
 	}
-	for range ordered { // take what is left, so that the reader can end
-	}
-	wg.Wait()
 	c.noteGarbled()
 	return err
 }
 
-// read passes the items of all sources to emit, in batches, until emit returns false. If the rest
-// of a source cannot be read, the error becomes an item.
-func (c *collection) read(o *Reading, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
-	for n := range c.Sources {
-		s := &c.Sources[n]
-		b, size, stop := &batch{done: make(chan struct{})}, 0, false
-		flush := func() {
-			if len(b.items) > 0 && !stop {
-				stop = !emit(b)
-				b, size = &batch{done: make(chan struct{})}, 0
-			}
+// reader returns what reads the sources from one on.
+func (c *collection) reader(o *Options, first int, stdin io.Reader, progress io.Writer) *reading.Reader {
+	return &reading.Reader{Sources: c.Sources, First: first, Cols: o.Cols, MaxLine: o.MaxLine, Workers: o.Workers, Room: Room(o.Memory), Stdin: stdin, Progress: progress,
+		Saved: func(s *input.Source, n int, r io.Reader, yield func(input.Item) bool) error {
+			return ReadSaved(s, n, r, c.version, c.method.Bits, yield)
+		}}
+}
+
+// batch makes the documents of a block.
+func (l *loader) batch(worker int, block *input.Block) *batch {
+	b := &batch{items: block.Items}
+	if l.o.Shard.Of > 0 {
+		b.items = slices.DeleteFunc(b.items, func(it input.Item) bool { return !l.o.Shard.isMine(it.Place, len(l.sources)) })
+	}
+	if len(b.items) > 0 {
+		b.process(l, &l.workers[worker])
+		b.sign(l.signer)
+	}
+	block.Release()
+	return b
+}
+
+// process parses and fingerprints the items of a batch. It drops their raw data.
+func (b *batch) process(l *loader, w *loadWorker) {
+	o, n := l.o, len(b.items)
+	b.docs, b.bad, b.isByHash = make([]stored, n), make([]error, n), make([]bool, n)
+	if o.Method.isExact() {
+		b.texts, b.records, b.hashes = make([]string, n), make([]neardup.Record, n), make([][16]byte, n)
+	}
+	made := make([]content, n) // which are dropped with the batch, unless a document refers to one
+	w.ids = w.ids[:0]
+	ends := make([]int, n) // of the ids
+	for i := range b.items {
+		b.document(i, l, w, &made[i])
+		ends[i] = len(w.ids)
+	}
+	ids, from := string(w.ids), 0 // one piece for all
+	for i, end := range ends {
+		if end > from {
+			b.docs[i].ID = ids[from:end]
 		}
-		r, closeSource, err := s.Open(stdin, progress)
-		if err == nil {
-			add := func(it Entry) bool {
-				if !o.Shard.isMine(it.Place, len(c.Sources)) {
-					return !stop
-				}
-				if len(b.items) > 0 && it.Block != b.items[0].Block { // a batch has all lines of a block
-					flush()
-				}
-				b.items = append(b.items, it)
-				size += len(it.Raw)
-				for _, cell := range it.Row {
-					size += len(cell)
-				}
-				if it.Block == nil && (size >= 1<<18 || len(b.items) >= 1024) {
-					flush()
-				}
-				return !stop
-			}
-			if s.Format == input.Fingerprints {
-				err = ReadSaved(s, n, r, c.version, c.method.Bits, add)
-			} else {
-				err = s.Read(n, r, o.Cols, o.MaxLine, func(it input.Item) bool { return add(Entry{Item: it}) })
-			}
-			if err != nil && o.SkipBad {
-				err = fmt.Errorf("%w; the rest of the file is not read", err)
-			}
-			closeSource()
-		}
-		if err != nil && (o.Shard.isMine(input.Place{Source: int32(n)}, len(c.Sources)) || !o.SkipBad) { // one shard counts it
-			b.items = append(b.items, Entry{Item: input.Item{Place: input.Place{Source: int32(n)}, Err: err}})
-		}
-		if flush(); stop {
-			return
+		if from = end; b.bad[i] == nil && b.items[i].Saved == nil {
+			l.ids.claim(&b.docs[i])
 		}
 	}
 }
 
-// process parses and fingerprints the items of a batch. It drops their raw data. If texts is nil, every document
-// has a content of its own.
-func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerprinter, texts *contents, x *input.Decoder) {
-	b.docs = make([]stored, len(b.items))
-	b.bad = make([]error, len(b.items))
-	b.isByHash = make([]bool, len(b.items))
+// document makes the document of an item, whose content may be the one that is given. It appends the id to those of the worker.
+func (b *batch) document(i int, l *loader, w *loadWorker, made *content) {
+	it, o := &b.items[i], l.o
+	if it.Saved != nil {
+		old := it.Saved.(*saved)
+		b.docs[i] = stored{Place: it.Place, ID: old.id, content: old.content}
+		l.ids.claim(&b.docs[i])
+		return
+	}
+	d, rec, err := b.parse(it, o, &l.sources[it.Source], &w.decoder)
+	if err != nil {
+		b.bad[i] = err
+		return
+	}
+	b.has |= ^d.Lacks
+	text := d.Whole()
+	b.bytes += int64(len(text))
+	key := text
+	if !o.Method.byContent {
+		key = d.Key()
+	}
+	made.blank = IsBlank(text)
+	if made.blank && o.Empty == "drop" {
+		b.bad[i] = errBlank
+		return
+	}
+	hash := o.textHash(key)
+	var content *content
 	if o.Method.isExact() {
-		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([][16]byte, len(b.items))
+		b.hashes[i] = hash
+		content = o.contentOfExact(made, text, hash, l.fp, l.texts)
+	} else if content, err = o.contentOf(made, text, d.Metadata, hash, l.fp, l.texts); err != nil {
+		b.bad[i] = fatalError{err}
+		return
 	}
-	made := make([]content, len(b.items)) // which are dropped with the batch, unless a document refers to one
-	var kept strings.Builder              // ids, so that they do not keep the texts in memory
-	kept.Grow(16 * len(b.items))
-	keep := func(s string) string {
-		from := kept.Len()
-		kept.WriteString(s)
-		return kept.String()[from:]
+	b.docs[i] = stored{it.Place, it.Offset, "", 0, content}
+	if d.ByPlace && o.Cols.WithoutID == "hash" {
+		sum := xxh3.HashString128(text).Bytes()
+		b.isByHash[i], w.ids = true, hex.AppendEncode(w.ids, sum[:])
+	} else {
+		w.ids = append(w.ids, d.ID...)
 	}
-	for i := range b.items {
-		it := &b.items[i]
-		if it.old != nil {
-			b.docs[i] = stored{Place: it.Place, ID: it.old.id, content: it.old.content}
-			continue
-		}
-		d, rec, err := b.parse(it, o, &sources[it.Source], x)
-		if err != nil {
-			b.bad[i] = err
-			continue
-		}
-		b.has |= ^d.Lacks
-		text := d.Whole()
-		b.bytes += int64(len(text))
-		key := text
-		if !o.Method.byContent {
-			key = d.Key()
-		}
-		made[i].blank = IsBlank(text)
-		if made[i].blank && o.Empty == "drop" {
-			b.bad[i] = errBlank
-			continue
-		}
-		hash := o.textHash(key)
-		var content *content
-		if o.Method.isExact() {
-			b.hashes[i] = hash
-			content = o.contentOfExact(&made[i], text, hash, fp, texts)
-		} else if content, err = o.contentOf(&made[i], text, d.Metadata, hash, fp, texts); err != nil {
-			b.bad[i] = fatalError{err}
-			continue
-		}
-		b.docs[i] = stored{it.Place, it.Offset, keep(d.ID), 0, content}
-		if d.ByPlace && o.Cols.WithoutID == "hash" {
-			sum := xxh3.HashString128(text).Bytes()
-			b.isByHash[i], b.docs[i].ID = true, hex.EncodeToString(sum[:])
-		}
-		if d.ByPlace && sources[it.Source].Format != "lines" {
-			b.byPlace++
-		}
-		switch {
-		case rec != nil:
-			b.records[i] = rec
-		case b.texts != nil:
-			b.texts[i] = strings.Clone(text)
-		}
-		if o.Method.Keep == "longest" {
-			b.docs[i].length = int32(utf8.RuneCountInString(text))
-		}
+	if d.ByPlace && l.sources[it.Source].Format != "lines" {
+		b.byPlace++
+	}
+	switch {
+	case rec != nil:
+		b.records[i] = rec
+	case b.texts != nil:
+		b.texts[i] = strings.Clone(text)
+	}
+	if o.Method.Keep == "longest" {
+		b.docs[i].length = int32(utf8.RuneCountInString(text))
 	}
 }
 
 // parse reads an item, and drops its raw data.
-func (b *batch) parse(it *Entry, o *Options, s *input.Source, x *input.Decoder) (d input.Document, rec neardup.Record, err error) {
+func (b *batch) parse(it *input.Item, o *Options, s *input.Source, x *input.Decoder) (d input.Document, rec neardup.Record, err error) {
 	if !it.IsUTF8() {
 		b.garbled = garbled{b.garbled.items + 1, cmp.Or(b.garbled.first, it.Line)}
 	}
@@ -322,65 +289,87 @@ var errBlank = errors.New("there is no text")
 // IsBlank reports whether a text is none: empty, or white space.
 func IsBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// release lets the block of the items be used again.
-func (b *batch) release() {
-	if block := b.items[0].Block; block != nil && len(*block) == input.BlockRoom {
-		input.Blocks.Put(block)
-	}
-}
-
-// collect adds the documents of all batches, in order. It reports bad items, or returns the error
-// of the first one if they may not be skipped.
-func (c *collection) collect(o *Options, ordered <-chan *batch) error {
+// collect reads the sources, and takes the batches of documents in order.
+func (c *collection) collect(o *Options, l *loader, r *reading.Reader) error {
 	all := &c.docs
 	if c.take != nil {
 		all = new(documents) // which only have ids and places
 	}
-	known := [2]*ids{newIDs(all), newIDs(all)} // old and new documents
-	for b := range ordered {
-		<-b.done
+	known := [2]*ids{newIDs(all, l.ids, 0), newIDs(all, l.ids, 1)} // old and new documents
+	blank := 0
+	return reading.Each(r, l.batch, func(block *reading.Block[*batch]) error {
+		b := block.Made
 		c.bytes += b.bytes
 		c.byPlace += b.byPlace
-		c.addGarbled(b.items[0].Source, b.garbled)
+		c.addGarbled(int32(block.Source), b.garbled)
 		c.has |= b.has
-		for i, d := range b.docs {
-			at, err := b.items[i].Place, b.bad[i]
-			if err == errBlank {
-				c.dropped++
-				continue
-			}
-			which := 1
-			if int(at.Source) < c.oldSources {
-				which = 0
-			}
-			if err == nil && (c.part == nil || o.SameID == "error" && !b.isByHash[i]) { // merge gives numbers, since it knows all
-				err = c.identify(&d, known[which], o, b.isByHash[i])
-			}
-			if err == errRepeated {
-				c.repeated++
-				continue
-			}
-			if err == nil {
-				if err := c.enter(&d, b, i, all, known[which]); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := c.skip(&o.Reading, at, err); err != nil {
+		which := 1
+		if block.Source < c.oldSources {
+			which = 0
+		}
+		if err := c.takeBatch(o, b, all, known[which]); err != nil {
+			return err
+		}
+		if blank += block.Blank; !block.Last {
+			return nil
+		}
+		c.Sources[block.Source].NoteBlank(blank)
+		blank = 0
+		err := block.Err
+		if err != nil && o.SkipBad && !block.Shut {
+			err = fmt.Errorf("%w; the rest of the file is not read", err)
+		}
+		return c.sourceEnds(o, block.Source, err)
+	})
+}
+
+// sourceEnds reports why a source, or the rest of it, could not be read. Of several shards one counts it.
+func (c *collection) sourceEnds(o *Options, n int, err error) error {
+	at := input.Place{Source: int32(n)}
+	if err == nil || o.SkipBad && !o.Shard.isMine(at, len(c.Sources)) {
+		return nil
+	}
+	return c.skip(&o.Reading, at, err)
+}
+
+// takeBatch takes the documents of a batch, whose ids are compared with those that are known.
+func (c *collection) takeBatch(o *Options, b *batch, all *documents, known *ids) error {
+	var fed []numbered
+	for i := range b.docs {
+		d, err := &b.docs[i], b.bad[i]
+		if err == errBlank {
+			c.dropped++
+			continue
+		}
+		if err == nil && (c.part == nil || o.SameID == "error" && !b.isByHash[i]) { // merge gives numbers, since it knows all
+			err = c.identify(d, known, o, b.isByHash[i])
+		}
+		if err == errRepeated {
+			c.repeated++
+			continue
+		}
+		if err != nil {
+			if err := c.skip(&o.Reading, b.items[i].Place, err); err != nil {
 				return err
 			}
+			continue
 		}
+		if c.feed != nil {
+			fed = append(fed, numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
+		}
+		if err := c.enter(d, b, i, all, known); err != nil {
+			return err
+		}
+	}
+	if len(fed) > 0 {
+		c.feed.add(fed)
 	}
 	return nil
 }
 
-// enter adds a document to all, and passes its text on to whom it may concern. known has the ids of documents like it.
+// enter adds a document to all. known has the ids of documents like it.
 func (c *collection) enter(d *stored, b *batch, i int, all *documents, known *ids) error {
-	d.ID = c.ids.keep(d.ID)
 	isOld := int(d.Source) < c.oldSources
-	if c.feed != nil {
-		c.feed.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
-	}
 	if b.hashes != nil && !isOld && !d.content.blank {
 		c.texts = append(c.texts, binary.LittleEndian.Uint64(b.hashes[i][:]))
 	}

@@ -245,7 +245,7 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 	docs := make([]stored, p.n)
 	isHash := make([]bool, p.n)
 	hashes := make([]uint64, p.n)
-	known := &contents{}
+	known, claims := &contents{}, newClaims(0)
 	numbers := p.numbers()
 	for i, q := range p.of {
 		err := q.eachDocument(func(k int, d *partDocument) error {
@@ -257,7 +257,8 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 			case d.empty:
 				to, _ = known.claim(d.hash, of)
 			}
-			docs[n] = stored{input.Place{Source: at.Source, Line: at.Line}, d.offset, c.ids.keep(d.id), d.length, to}
+			docs[n] = stored{input.Place{Source: at.Source, Line: at.Line}, d.offset, d.id, d.length, to}
+			claims.claim(&docs[n])
 			isHash[n], hashes[n] = d.isHash, binary.LittleEndian.Uint64(d.hash[:])
 			return nil
 		})
@@ -273,7 +274,7 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 		}
 	}
 	defer c.sayNotes()
-	ids := newIDs(&c.docs)
+	ids := newIDs(&c.docs, claims, 1)
 	for i := range docs {
 		d := &docs[i]
 		if err := c.identify(d, ids, o, isHash[i]); err != nil {

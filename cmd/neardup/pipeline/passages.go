@@ -101,7 +101,7 @@ func (c *passageRun) fill(o *Options, length passages.Length, fp *neardup.Finger
 	if err != nil {
 		return err
 	}
-	c.feed = newFeed(func(texts <-chan numbered) error {
+	c.feed = newFeed(func(texts <-chan []numbered) error {
 		return c.finder.AddAll(context.Background(), each(texts, func(t numbered) (int, bool) { return t.number, true }, func(t numbered) string { return t.text }))
 	})
 	return c.load(o, fp, stdin)

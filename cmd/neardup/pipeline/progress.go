@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -127,16 +128,16 @@ func (c *collection) reading(what string) (w io.Writer, done func()) {
 	return &counted{p: c.progress}, c.progress.end
 }
 
-// A counted writer counts bytes, for a progress if there is one.
+// A counted writer counts bytes, for a progress if there is one. Several goroutines may write.
 type counted struct {
 	p *progress
-	n int64
+	n atomic.Int64
 }
 
 func (w *counted) Write(b []byte) (int, error) {
-	w.n += int64(len(b))
+	n := w.n.Add(int64(len(b)))
 	if w.p != nil {
-		w.p.set(w.n)
+		w.p.set(n)
 	}
 	return len(b), nil
 }

@@ -30,8 +30,8 @@ type fatalError struct{ error }
 
 // ReadSaved yields the documents of a file that saveAll wrote. The line of an item is the number of
 // its fingerprint in the file.
-func ReadSaved(s *input.Source, n int, r io.Reader, version string, bits int, yield func(Entry) bool) error {
-	it := Entry{Item: input.Item{Place: input.Place{Source: int32(n)}}}
+func ReadSaved(s *input.Source, n int, r io.Reader, version string, bits int, yield func(input.Item) bool) error {
+	it := input.Item{Place: input.Place{Source: int32(n)}}
 	contents := make(map[neardup.Fingerprint128]*content) // documents with equal fingerprints share a content
 	errStop := errors.New("enough")
 	add := func(id string, fp neardup.Fingerprint128) error {
@@ -41,7 +41,7 @@ func ReadSaved(s *input.Source, n int, r io.Reader, version string, bits int, yi
 			c = &content{mark: markOf(fp)}
 			contents[fp] = c
 		}
-		it.old = &saved{id, c}
+		it.Saved = &saved{id, c}
 		if !yield(it) {
 			return errStop
 		}
