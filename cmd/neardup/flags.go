@@ -139,12 +139,13 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 	o := &pipeline.Options{
 		Reading: pipeline.Reading{
 			Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
-			Cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader},
+			Cols:    input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader},
+			Workers: f.Workers,
 		},
 		Features: pipeline.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate, Values: f.Values},
 		Writing: pipeline.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,
 			JSON: f.JSON, Quiet: f.Quiet, ExitCode: f.ExitCode},
-		State: f.State, Workers: f.Workers,
+		State: f.State,
 	}
 	o.Method.Name, o.Method.Least, o.Method.Probability, o.Method.Bias = f.Method, f.Similarity, f.Probability, f.Bias
 	o.Method.Group, o.Method.Keep = f.Group, f.Keep

@@ -26,14 +26,16 @@ func (c *collection) write(w *cli.Output, path string, o *Reading, stdin io.Read
 	if err != nil {
 		return err
 	}
-	err = c.again(o, stdin, to.Cols, func(i int, s *input.Source, it *input.Item) error {
+	p := c.newPass(to.Cols)
+	p.frees, p.begin = true, out.Begin
+	p.use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
 		if values, ok := more(i); ok {
 			return out.Write(s, it, values)
 		}
 		out.Drop(s, it)
 		return nil
-	}, out.Begin)
-	return cmp.Or(err, out.End())
+	}
+	return cmp.Or(p.run(c, o, stdin), out.End())
 }
 
 // newOut returns a writer for what is written of the collection.
@@ -59,119 +61,29 @@ func (c *collection) columns(to output.Target, o *Reading, stdin io.Reader, more
 	columns := &rows.Columns{}
 	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
 	first.Typed = output.FormatOf(to.Path) == "parquet" || output.FormatOf(to.Path) == "arrow" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" || s.Format == "arrow" })
-	err := c.again(o, stdin, first, func(i int, s *input.Source, it *input.Item) error {
+	p := c.newPass(first)
+	p.use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
 		if _, ok := more(i); !ok {
 			return nil
 		}
 		fields, err := it.Typed(s, first)
 		columns.Add(fields)
 		return err
-	}, func(s *input.Source) error {
+	}
+	p.begin = func(s *input.Source) error {
 		if s.Header.HasTwins() {
 			return fmt.Errorf("%s:1: two columns have the same name: %q", s.Path, s.Header.Fields)
 		}
 		columns.Name(s.Header.Fields)
 		return nil
-	})
-	if err != nil {
+	}
+	if err := p.run(c, o, stdin); err != nil {
 		return nil, err
 	}
 	if len(columns.Names()) == 0 { // there are no documents
 		columns.Name([]string{o.Cols.ID, o.Cols.Texts()[0]})
 	}
 	return columns, nil
-}
-
-// again reads the new sources once more, and calls use with the item of each document, in their order. It calls
-// begin for each source with a header, before its first document. It returns the first error of the two, and an error
-// if the documents are not there any more.
-func (c *collection) again(o *Reading, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
-	return c.againFrom(c.oldSources, c.old, o, stdin, cols, use, begin)
-}
-
-// eachWholeText reads all sources once more, old ones too, and calls use with the text of each wanted document, in their order. Documents of earlier
-// calls (--state) are in no source. The text is only valid during the call.
-func (c *collection) eachWholeText(o *Reading, stdin io.Reader, wanted func(i int) bool, use func(i int, text string) error) error {
-	next := 0
-	if c.exact != nil && c.exact.state != nil {
-		next = c.old
-	}
-	var x input.Decoder
-	return c.againFrom(0, next, o, stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
-		if !wanted(i) {
-			return nil
-		}
-		_, text, err := it.WholeText(s, c.cols, &x)
-		if err != nil {
-			return err
-		}
-		return use(i, text)
-	}, func(*input.Source) error { return nil })
-}
-
-// againFrom is again from a source on, whose first document is the one with the number next.
-func (c *collection) againFrom(first, next int, o *Reading, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
-	for n := first; n < len(c.Sources); n++ {
-		if c.Sources[n].Format == input.Fingerprints { // which have no texts
-			for next < c.docs.Len() && int(c.Doc(next).Source) == n {
-				next++
-			}
-			continue
-		}
-		read := func(r io.Reader) (err error) {
-			next, err = c.sourceAgain(n, next, r, o, cols, use, begin)
-			return err
-		}
-		if err := c.withSource(n, o, stdin, read); err != nil {
-			return err
-		}
-	}
-	if next < c.docs.Len() {
-		return fmt.Errorf("%s: the file changed while it was being read", c.Sources[c.Doc(next).Source].Path)
-	}
-	return nil
-}
-
-// withSource opens a source for read. A source that cannot be opened was counted by the first reading, if it may be skipped.
-func (c *collection) withSource(n int, o *Reading, stdin io.Reader, read func(io.Reader) error) error {
-	r, closeSource, err := c.Sources[n].Open(stdin, io.Discard)
-	if err != nil && o.SkipBad {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer closeSource()
-	return read(r)
-}
-
-// sourceAgain is again for one source, whose first document is the one with the number next. It returns the number of the next source's first.
-func (c *collection) sourceAgain(n, next int, r io.Reader, o *Reading, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) (int, error) {
-	s := &c.Sources[n]
-	var failed error
-	begun := false
-	start := func() {
-		if s.Header != nil && !begun {
-			begun, failed = true, begin(s)
-		}
-	}
-	err := s.Read(n, r, cols, o.MaxLine, func(it input.Item) bool {
-		if next == c.docs.Len() || it.Place != c.Doc(next).Place || it.Err != nil {
-			return true
-		}
-		if start(); failed == nil {
-			failed = use(next, s, &it)
-		}
-		next++
-		return failed == nil
-	})
-	if failed == nil {
-		start() // it may have no documents
-	}
-	if failed == nil && !o.SkipBad {
-		failed = err
-	}
-	return next, failed
 }
 
 // writeOut writes the documents that are kept, unchanged.

@@ -60,7 +60,7 @@ func (c *collection) eachText(o *Options, what string, stdin io.Reader, use func
 	defer done()
 	var texts contents
 	decoders := make([]input.Decoder, o.Workers)
-	reading.Each(c.reader(o, 0, stdin, progress), func(worker int, b *input.Block) struct{} {
+	reading.Each(c.reader(&o.Reading, 0, stdin, progress), func(worker int, b *input.Block) struct{} {
 		for i := range b.Items {
 			it := &b.Items[i]
 			if it.Saved != nil || it.Err != nil || !o.Shard.isMine(it.Place, len(c.Sources)) {

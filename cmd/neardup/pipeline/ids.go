@@ -218,7 +218,7 @@ func (c *collection) findSuperseded(o *Options, stdin io.Reader) error {
 		at   input.Place
 	}
 	decoders := make([]input.Decoder, o.Workers)
-	return reading.Each(c.reader(o, 0, stdin, progress), func(worker int, b *input.Block) (found []idAt) {
+	return reading.Each(c.reader(&o.Reading, 0, stdin, progress), func(worker int, b *input.Block) (found []idAt) {
 		for i := range b.Items {
 			it := &b.Items[i]
 			if !o.Shard.isMine(it.Place, len(c.Sources)) {

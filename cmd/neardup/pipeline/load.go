@@ -103,7 +103,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 		l.texts = &contents{}
 		o.Method.keepSignatures(o.Memory)
 	}
-	err = c.collect(o, l, c.reader(o, 0, stdin, progress))
+	err = c.collect(o, l, c.reader(&o.Reading, 0, stdin, progress))
 	if c.feed != nil {
 		err = cmp.Or(err, c.feed.finish())
 	}
@@ -112,7 +112,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 }
 
 // reader returns what reads the sources from one on.
-func (c *collection) reader(o *Options, first int, stdin io.Reader, progress io.Writer) *reading.Reader {
+func (c *collection) reader(o *Reading, first int, stdin io.Reader, progress io.Writer) *reading.Reader {
 	return &reading.Reader{Sources: c.Sources, First: first, Cols: o.Cols, MaxLine: o.MaxLine, Workers: o.Workers, Room: Room(o.Memory), Stdin: stdin, Progress: progress,
 		Saved: func(s *input.Source, n int, r io.Reader, yield func(input.Item) bool) error {
 			return ReadSaved(s, n, r, c.version, c.method.Bits, yield)

@@ -21,12 +21,10 @@ type Options struct {
 	Method method
 	Writing
 
-	State    string // the directory of earlier calls
-	PartDir  string // with Shard, where the part goes
-	Command  []byte // with Shard, the flags as JSON, for [Parts]
-	Parts    *Parts // if set, the documents are in parts
-	Memory   int64  // in bytes
-	Workers  int
+	State    string      // the directory of earlier calls
+	PartDir  string      // with Shard, where the part goes
+	Command  []byte      // with Shard, the flags as JSON, for [Parts]
+	Parts    *Parts      // if set, the documents are in parts
 	Estimate bool        // nothing is done but said what it would cost
 	Given    *GivenPairs // of an earlier call, instead of comparing
 	Set      []string    // the flags that were given and count for all calls on these inputs, as --name=value
@@ -45,6 +43,8 @@ type Reading struct {
 	Shard             Shard           // the share of the documents that is read; the zero value for all
 	SchemaFile        string          // of records
 	fields            []neardup.Field // of records; nil for documents
+	Memory            int64           // in bytes
+	Workers           int
 }
 
 // Features says what documents are compared by, as far as the user does.

@@ -158,10 +158,12 @@ func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *Rea
 		set(numbers[0], text)
 		numbers = numbers[1:]
 	}
-	wanted := func(i int) bool { return len(numbers) > 0 && i == numbers[0] }
+	wanted := func(i int) bool {
+		_, ok := slices.BinarySearch(numbers, i)
+		return ok
+	}
 	return c.eachWholeText(o, stdin, wanted, func(i int, text string) error {
-		numbers = numbers[1:]
-		set(i, strings.Clone(text))
+		set(i, text)
 		return nil
 	})
 }
