@@ -58,6 +58,7 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
 	// One batch is read on all processors, while the batch before it is added.
 	type batch struct {
+		ids      []ID
 		docs     []neardup.Document
 		arrivals []arrival[ID]
 	}
@@ -66,10 +67,12 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 	added := make(chan error, 1)
 	added <- nil
 	flush := func() error {
-		parallel.Each((len(now.docs)+15)/16, func(job int) {
-			for i := job * 16; i < min(len(now.docs), job*16+16); i++ {
-				a := &now.arrivals[i]
-				a.doc, a.err = d.maker.Make(now.docs[i])
+		n := len(now.docs)
+		now.arrivals = slices.Grow(now.arrivals[:0], n)[:n]
+		parallel.Each((n+15)/16, func(job int) {
+			for i := job * 16; i < min(n, job*16+16); i++ {
+				made, err := d.maker.Make(now.docs[i])
+				now.arrivals[i] = arrival[ID]{id: now.ids[i], doc: made, err: err}
 			}
 		})
 		if err := <-added; err != nil {
@@ -79,8 +82,7 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 		go func(b *batch) { added <- d.add(b.arrivals) }(now)
 		now, next = next, now
 		clear(now.docs)
-		clear(now.arrivals)
-		now.docs, now.arrivals = now.docs[:0], now.arrivals[:0]
+		now.ids, now.docs = now.ids[:0], now.docs[:0]
 		return nil
 	}
 	end := func(err error) error { return cmp.Or(flush(), <-added, err) }
@@ -88,7 +90,7 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 		if err := ctx.Err(); err != nil {
 			return end(err)
 		}
-		now.docs, now.arrivals = append(now.docs, of), append(now.arrivals, arrival[ID]{id: id})
+		now.ids, now.docs = append(now.ids, id), append(now.docs, of)
 		if text, isText := of.(neardup.Text); isText {
 			held += len(text)
 		}
@@ -172,10 +174,13 @@ func (d *Deduplicator[ID]) add(all []arrival[ID]) error {
 // enter is add for a caller that holds the lock.
 func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 	var wrong error
-	if n := slices.IndexFunc(all, func(a arrival[ID]) bool { return a.err != nil }); n >= 0 {
-		all, wrong = all[:n], all[n].err
+	for i := range all {
+		if all[i].err != nil {
+			all, wrong = all[:i], all[i].err
+			break
+		}
 	}
-	now := uint32(min(max(time.Now().Unix(), 0), math.MaxUint32))
+	now := max(d.seconds, uint32(min(max(time.Now().Unix(), 0), math.MaxUint32)))
 	d.findReplaced(all)
 	for len(all) > 0 {
 		n := nextRun(all)
@@ -256,6 +261,11 @@ func (d *Deduplicator[ID]) keep(all []arrival[ID]) error {
 	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
+	seconds := d.seconds
+	for i := range all {
+		seconds = max(seconds, all[i].seconds)
+		all[i].seconds = seconds
+	}
 	d.findReplaced(all)
 	for len(all) > 0 {
 		n := nextRun(all)
@@ -299,40 +309,53 @@ func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
 	return len(run), nil
 }
 
-// number gives slots to the documents of a run, whose texts are in the file, and their contents.
+// number gives slots to the documents of a run, whose texts are in the file, and to their contents.
 func (d *Deduplicator[ID]) number(run []arrival[ID], batch *content.Batch) {
-	var slots []uint32 // of contents that are new
+	if len(run) == 0 {
+		return
+	}
+	if batch.Use(len(run)); run[0].replaces {
+		d.delete(run[0].id)
+	}
+	first, hashes, numbers := uint32(d.docs.Len()), make([]uint64, len(run)), make([]uint32, len(run))
+	d.docs.Extend(len(run))
+	d.names.last.Extend(len(run))
+	name := first - d.names.first()
+	parallel.Chunks(len(run), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			a, at := &run[i], uint32(i)
+			c, _ := batch.Slot(i)
+			d.docs.Set(first+at, storedDocument{text: a.doc.Text, number: int64(a.number), length: uint32(a.doc.Length), seconds: a.seconds, content: c, prev: gone, next: gone})
+			d.names.last.Set(name+at, a.id)
+			hashes[i], numbers[i] = a.hash, first+at
+		}
+	})
+	var contents []uint32 // that are new
 	var sets []*signature.Set
 	for i := range run {
-		a := &run[i]
-		slot, isNew := batch.Use(i)
-		if a.replaces {
-			d.delete(a.id)
-		}
+		c, isNew := batch.Slot(i)
 		if isNew {
-			slots, sets = append(slots, slot), append(sets, &a.doc.Set)
-			for d.chains.Len() <= int(slot) {
-				d.chains.Append(chain{gone, gone})
-			}
+			contents, sets = append(contents, c), append(sets, &run[i].doc.Set)
 		}
-		d.changes++
-		d.live++
-		d.added, d.seconds = a.number+1, max(d.seconds, a.seconds)
-		d.append(a.id, a.hash, storedDocument{text: a.doc.Text, number: int64(a.number), length: uint32(a.doc.Length), seconds: d.seconds, content: slot})
+		d.chain(c, first+uint32(i))
 	}
-	d.graph.Add(slots, sets)
+	d.ids.AddAll(hashes, numbers, d.hashOf)
+	d.graph.Add(contents, sets)
+	d.changes += len(run)
+	d.live += len(run)
+	d.added, d.seconds = run[len(run)-1].number+1, run[len(run)-1].seconds
 }
 
-// append gives a document the next slot, and puts it at the end of the list of its content. hash is that of the id.
-func (d *Deduplicator[ID]) append(id ID, hash uint64, doc storedDocument) {
-	slot, c := uint32(d.docs.Len()), d.chains.Change(doc.content)
-	if doc.prev, doc.next = c.last, gone; c.last != gone {
-		d.docs.Change(c.last).next = slot
+// chain puts a document at the end of the list of its content.
+func (d *Deduplicator[ID]) chain(content, slot uint32) {
+	for d.chains.Len() <= int(content) {
+		d.chains.Append(chain{gone, gone})
+	}
+	c := d.chains.Change(content)
+	if c.last != gone {
+		d.docs.Change(c.last).next, d.docs.Change(slot).prev = slot, c.last
 	} else {
 		c.first = slot
 	}
 	c.last = slot
-	d.docs.Append(doc)
-	d.names.last.Append(id)
-	d.ids.Add(hash, slot, d.hashOf)
 }

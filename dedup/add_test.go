@@ -63,7 +63,7 @@ func TestAddAllFiles(t *testing.T) {
 		if err := d.Compact(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"", ".texts-1"} {
+		for _, name := range []string{"", ".texts-1", ".index"} {
 			read(name)
 		}
 		if err := d.Close(); err != nil {

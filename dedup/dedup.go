@@ -121,6 +121,7 @@ type storedDocument struct {
 	seconds    uint32 // when it was added, since 1970
 	content    uint32 // its slot in contents; gone if the document has gone
 	prev, next uint32 // slots in the list of the content, or gone
+	zero       uint32 // so that no bytes are left over, which files would have as they are in memory
 }
 
 // gone is the content of a document that has gone, and no slot.
@@ -297,7 +298,11 @@ func (d *Deduplicator[ID]) packAll() {
 		*d.chains.Change(uint32(i)) = chain{gone, gone}
 	}
 	for slot, doc := range living(&old) {
-		d.append(were.at(slot), maphash.Comparable(d.seed, were.at(slot)), *doc)
+		id, at := were.at(slot), uint32(d.docs.Len())
+		d.docs.Append(storedDocument{text: doc.text, number: doc.number, length: doc.length, seconds: doc.seconds, content: doc.content, prev: gone, next: gone})
+		d.names.last.Append(id)
+		d.ids.Add(maphash.Comparable(d.seed, id), at, d.hashOf)
+		d.chain(doc.content, at)
 	}
 }
 

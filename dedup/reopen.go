@@ -18,7 +18,7 @@ import (
 
 const (
 	indexKind    = "documents-index"
-	indexFormat  = 2  // must be raised when a column changes
+	indexFormat  = 3  // must be raised when a column changes
 	leastIndexed = 32 // with fewer documents, reading them takes no time
 )
 

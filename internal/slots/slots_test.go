@@ -209,3 +209,51 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeTable: a table in parts finds what was added, one by one or many at a time, also if all hashes are of one part.
+func TestLargeTable(t *testing.T) {
+	t.Parallel()
+	const n = 400_000
+	for name, hashOf := range map[string]func(slot uint32) uint64{
+		"random":   func(slot uint32) uint64 { return uint64(slot) * 0xD6E8FEB86659FD93 },
+		"few":      func(slot uint32) uint64 { return uint64(slot%(n/3)) * 0xD6E8FEB86659FD93 },
+		"one part": func(slot uint32) uint64 { return uint64(slot) << 21 * 0xF1DE83E19937733D }, // the inverse of the factor of spread
+	} {
+		most := uint32(n)
+		if name == "one part" {
+			most = n / 40
+		}
+		var one, many Table
+		var hashes []uint64
+		var some []uint32
+		for slot := range most {
+			one.Add(hashOf(slot), slot, hashOf)
+			hashes, some = append(hashes, hashOf(slot)), append(some, slot)
+			if len(some) == 3000 || slot == most-1 {
+				many.AddAll(hashes, some, hashOf)
+				hashes, some = hashes[:0], some[:0]
+			}
+		}
+		for slot := range most {
+			for _, x := range []*Table{&one, &many} {
+				if _, ok := x.Find(hashOf(slot), func(s uint32) bool { return s == slot }); !ok {
+					t.Fatalf("%s: slot %d is not there", name, slot)
+				}
+			}
+			if _, ok := many.Find(hashOf(slot)+1, func(s uint32) bool { return hashOf(s) == hashOf(slot)+1 }); ok {
+				t.Fatalf("%s: a hash is there that was not added", name)
+			}
+		}
+		for slot := uint32(0); slot < most; slot += 2 {
+			many.Remove(hashOf(slot), slot, hashOf)
+		}
+		for slot := range most {
+			if _, ok := many.Find(hashOf(slot), func(s uint32) bool { return s == slot }); ok != (slot%2 == 1) {
+				t.Fatalf("%s: slot %d: found %t after half was removed", name, slot, ok)
+			}
+		}
+		if one.Len() != int(most) || many.Len() != int(most)/2 {
+			t.Errorf("%s: %d and %d slots", name, one.Len(), many.Len())
+		}
+	}
+}

@@ -1,13 +1,28 @@
 package slots
 
-import "github.com/neardup/neardup/internal/parallel"
+import (
+	"sync/atomic"
+
+	"github.com/neardup/neardup/internal/parallel"
+)
 
 // A Table finds slots by a hash of what is in them. It has four bytes for a slot and some room, and no copy of the hashes: whoever
 // asks must know the hash of a slot. Several slots may have one hash. The zero value is empty.
+//
+// A slot stands in the first free cell from the one on that its hash says. A large table is divided into parts by the highest bits of the hashes, of
+// which each has its own cells, so that many slots are added by several goroutines and the table is the same as if one had
+// added them in order.
 type Table struct {
 	cells Column[uint32] // a slot and 1, or 0; as many as a power of two
 	n     int
 }
+
+// A table of manyCells or more has manyParts parts. Each then has whole pieces of the column, so goroutines never change the same one.
+const (
+	partBits  = 6
+	manyParts = 1 << partBits
+	manyCells = manyParts * chunk
+)
 
 // TableOf returns the table with these cells, for n slots.
 func TableOf(cells Column[uint32], n int) Table { return Table{cells, n} }
@@ -33,7 +48,7 @@ func (t *Table) Find(hash uint64, is func(slot uint32) bool) (slot uint32, ok bo
 		return 0, false
 	}
 	// A table has empty cells. In a damaged file it may not, so nobody looks longer than that.
-	for i, left := t.home(hash), t.cells.Len(); left > 0; i, left = t.behind(i), left-1 {
+	for i, left := t.home(hash), t.partLen(); left > 0; i, left = t.behind(i), left-1 {
 		switch x := *t.cells.At(i); {
 		case x == 0:
 			return 0, false
@@ -44,14 +59,45 @@ func (t *Table) Find(hash uint64, is func(slot uint32) bool) (slot uint32, ok bo
 	return 0, false
 }
 
-// Add adds a slot. hashOf returns the hash of any slot of the table.
+// Add adds a slot. hashOf returns the hash of any slot of the table; it may be called by several goroutines.
 func (t *Table) Add(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
-	if 5*(t.n+1) > 4*t.cells.Len() { // so that a look-up sees some three cells
+	for !t.hasRoom(1) || !t.put(hash, slot+1) {
 		t.grow(hashOf)
 	}
-	t.put(hash, slot+1)
 	t.n++
 }
+
+// AddAll adds slots with hashes, in order. It uses all processors.
+func (t *Table) AddAll(hashes []uint64, slots []uint32, hashOf func(slot uint32) uint64) {
+	for !t.hasRoom(len(slots)) {
+		t.grow(hashOf)
+	}
+	if t.cells.Len() < manyCells || len(slots) < manyParts {
+		for i, slot := range slots {
+			t.Add(hashes[i], slot, hashOf)
+		}
+		return
+	}
+	const jobs = 16
+	var full [jobs][]int // those for which a part has no cell left
+	parallel.Each(jobs, func(job int) {
+		for i, hash := range hashes {
+			if int(spread(hash)>>(64-partBits))%jobs == job && !t.put(hash, slots[i]+1) {
+				full[job] = append(full[job], i)
+			}
+		}
+	})
+	t.n += len(slots)
+	for _, some := range full {
+		t.n -= len(some)
+		for _, i := range some {
+			t.Add(hashes[i], slots[i], hashOf)
+		}
+	}
+}
+
+// hasRoom reports whether n more slots leave so many free cells that a look-up sees some three cells.
+func (t *Table) hasRoom(n int) bool { return 5*(t.n+n) <= 4*t.cells.Len() }
 
 // Grow makes room for half as many slots again.
 func (t *Table) Grow(hashOf func(slot uint32) uint64) {
@@ -60,55 +106,58 @@ func (t *Table) Grow(hashOf func(slot uint32) uint64) {
 	}
 }
 
-// grow doubles the cells. The hashes are found on all processors, so hashOf may be called by several goroutines.
+// grow doubles the cells, until each part has room for its slots. Slots keep their order within a part, so a table does not depend on the number of
+// processors.
 func (t *Table) grow(hashOf func(slot uint32) uint64) {
-	old, n := t.cells.Chunks(), t.cells.Len()
-	t.cells = Of(make([]uint32, max(16, 2*n)))
-	hashes := make([]uint64, min(n, growAtOnce*chunk))
-	for ; len(old) > 0; old = old[min(len(old), growAtOnce):] {
-		some := old[:min(len(old), growAtOnce)]
-		parallel.Each(len(some), func(k int) {
-			for i, x := range some[k] {
-				if x > 0 {
-					hashes[k*chunk+i] = hashOf(x - 1)
+	old := *t
+	perPart := old.partLen()
+	for size := max(16, 2*old.cells.Len()); ; size *= 2 {
+		var full atomic.Bool
+		t.cells = Of(make([]uint32, size))
+		parallel.Each(old.cells.Len()/max(perPart, 1), func(part int) {
+			for i := range perPart {
+				if x := *old.cells.At(uint32(part*perPart + i)); x > 0 && !t.put(hashOf(x-1), x) {
+					full.Store(true)
 				}
 			}
 		})
-		for k, cells := range some { // in their order, so that a table does not depend on the number of processors
-			for i, x := range cells {
-				if x > 0 {
-					t.put(hashes[k*chunk+i], x)
-				}
-			}
+		if !full.Load() {
+			return
 		}
 	}
 }
 
-// growAtOnce is for how many chunks of cells the hashes are found before the cells are written.
-const growAtOnce = 64
-
-// put writes a cell.
-func (t *Table) put(hash uint64, x uint32) {
-	i := t.home(hash)
-	for left := t.cells.Len(); *t.cells.At(i) != 0; i, left = t.behind(i), left-1 {
-		if left == 0 {
-			return // in a damaged file
+// put writes a cell, and reports whether there is a free one. If many hashes are near each other, which are hardly so by chance, it gives up early, but not
+// again and again: the table may become eight times as large for them.
+func (t *Table) put(hash uint64, x uint32) bool {
+	i, left := t.home(hash), t.partLen()
+	if 8*t.n > t.cells.Len() {
+		left = min(left, mostProbed)
+	}
+	for ; left > 0; i, left = t.behind(i), left-1 {
+		if *t.cells.At(i) == 0 {
+			*t.cells.Change(i) = x
+			return true
 		}
 	}
-	*t.cells.Change(i) = x
+	return false
 }
+
+// mostProbed is how many cells are looked at for a free one. With random hashes there are three at a load of 0.8.
+const mostProbed = 1 << 10
 
 // Remove removes a slot that is in the table. The cells behind it move up, as far as they may.
 func (t *Table) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
-	i := t.home(hash)
-	for left := t.cells.Len(); *t.cells.At(i) != slot+1; i, left = t.behind(i), left-1 {
+	i, most := t.home(hash), t.partLen()
+	for left := most; *t.cells.At(i) != slot+1; i, left = t.behind(i), left-1 {
 		if left == 0 {
 			return // in a damaged file
 		}
 	}
-	for j, left := t.behind(i), t.cells.Len(); *t.cells.At(j) != 0 && left > 0; j, left = t.behind(j), left-1 {
+	mask := uint32(most - 1)
+	for j, left := t.behind(i), most; *t.cells.At(j) != 0 && left > 0; j, left = t.behind(j), left-1 {
 		// The cell moves unless its home lies behind the hole.
-		if home := t.home(hashOf(*t.cells.At(j) - 1)); (j-home)&t.mask() >= (j-i)&t.mask() {
+		if home := t.home(hashOf(*t.cells.At(j) - 1)); (j-home)&mask >= (j-i)&mask {
 			*t.cells.Change(i), i = *t.cells.At(j), j
 		}
 	}
@@ -116,11 +165,29 @@ func (t *Table) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 	t.n--
 }
 
-func (t *Table) mask() uint32 { return uint32(t.cells.Len() - 1) }
-
-// home returns the cell at which the search for a hash begins. The product spreads hashes that differ in a few bits only.
-func (t *Table) home(hash uint64) uint32 {
-	return uint32(hash*0x9E3779B97F4A7C15>>20) & t.mask()
+// partLen returns how many cells a part has.
+func (t *Table) partLen() int {
+	if n := t.cells.Len(); n < manyCells {
+		return n
+	}
+	return t.cells.Len() / manyParts
 }
 
-func (t *Table) behind(i uint32) uint32 { return (i + 1) & t.mask() }
+// spread makes hashes differ in all bits that differ in a few bits only.
+func spread(hash uint64) uint64 { return hash * 0x9E3779B97F4A7C15 }
+
+// home returns the cell at which the search for a hash begins.
+func (t *Table) home(hash uint64) uint32 {
+	h, n := spread(hash), t.partLen()
+	at := uint32(h>>20) & uint32(n-1)
+	if n == t.cells.Len() {
+		return at
+	}
+	return uint32(h>>(64-partBits))*uint32(n) | at
+}
+
+// behind returns the next cell of a part.
+func (t *Table) behind(i uint32) uint32 {
+	mask := uint32(t.partLen() - 1)
+	return i&^mask | (i+1)&mask
+}

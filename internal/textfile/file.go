@@ -155,29 +155,41 @@ func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (first int64,
 	if first, err = f.next(all); err != nil {
 		return 0, err
 	}
+	put := func(from, to int, room []byte, at int64) {
+		for i := from; i < to; i++ {
+			text := room[:Bytes(sizes[i])]
+			fill(i, text[sumBytes:])
+			binary.LittleEndian.PutUint64(text, format.Checksum(text[sumBytes:], uint64(at)))
+			room, at = room[len(text):], at+int64(len(text))
+		}
+	}
+	if all < mostBlock/8 {
+		put(0, len(sizes), f.room(all), first)
+		return first, nil
+	}
+	// Each worker makes a block of its own. How large they are makes no difference.
 	type job struct {
 		from, to int // texts
-		at       int64
-		room     []byte
+		size     int64
 	}
 	var jobs []job
-	for i := 0; i < len(sizes); {
-		j, n := job{from: i, at: f.written + f.held}, int64(0)
-		for ; i < len(sizes) && (i == j.from || n+Bytes(sizes[i]) <= mostBlock/8); i++ {
-			n += Bytes(sizes[i])
+	blocks := f.blocks
+	for i, at := 0, first; i < len(sizes); {
+		j := job{from: i}
+		for ; i < len(sizes) && (i == j.from || j.size+Bytes(sizes[i]) <= mostBlock/8); i++ {
+			j.size += Bytes(sizes[i])
 		}
-		j.to, j.room = i, f.room(n)
-		jobs = append(jobs, j)
+		j.to = i
+		jobs, blocks = append(jobs, j), append(blocks, block{at: at})
+		at += j.size
 	}
+	made := blocks[len(f.blocks):]
 	parallel.Each(len(jobs), func(k int) {
-		j := jobs[k]
-		for i := j.from; i < j.to; i++ {
-			n := Bytes(sizes[i])
-			fill(i, j.room[sumBytes:n])
-			binary.LittleEndian.PutUint64(j.room, format.Checksum(j.room[sumBytes:n], uint64(j.at)))
-			j.room, j.at = j.room[n:], j.at+n
-		}
+		made[k].bytes = make([]byte, jobs[k].size)
+		put(jobs[k].from, jobs[k].to, made[k].bytes, made[k].at)
 	})
+	f.blocks = blocks
+	f.held += all
 	return first, nil
 }
 

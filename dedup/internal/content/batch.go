@@ -11,54 +11,96 @@ import (
 )
 
 // This file adds documents to a store, many at a time. What takes time for each byte runs on all processors: contents are compared, and
-// signatures and texts copied and checksummed, each to a place that was reserved for it. What is left to one processor is to number them.
+// signatures and texts copied and checksummed, each to a place that was reserved for it. What is left to one goroutine is to give out places and
+// slots, for which it needs no more than the entries.
 
 // MostAtOnce is how many documents are added at once at most.
 const MostAtOnce = slots.MostRoom
 
-// A Batch is documents that are being added to a store. Until the last one was used, nobody may change the store otherwise.
+// A Batch is documents that are being added to a store: after Begin comes Write, unless the texts are in the file already, and then Use. Meanwhile nobody
+// may change the store otherwise.
 type Batch struct {
 	store *Store
 	docs  []*Document
-	slots []uint32 // of their contents; none if the store does not have the content
-	first []int32  // the first document with the same content; of no use if the store has it
+	items []batchItem
+}
+
+// A batchItem is what the entry of a document will be.
+type batchItem struct {
+	entry
+	sizes [2]int32 // of the signatures and of the text; 0 if there are no features
+	slot  uint32   // of the content; none if the store does not have it
+	first int32    // the first document with the same content; of no use if the store has it
+	isNew bool     // after Use: the slot is a new one
 }
 
 // none is no slot.
 const none = ^uint32(0)
 
-// Begin begins to add up to [MostAtOnce] documents. It finds out which of them have a content that the store has, or that another one has too.
+// isNew reports whether document i is the first one with its content.
+func (b *Batch) isNew(i int) bool { return b.items[i].slot == none && b.items[i].first == int32(i) }
+
+// inFile returns how much of the file the content takes.
+func (x *batchItem) inFile() int64 {
+	if x.sizes[1] == 0 {
+		return 0
+	}
+	n := textfile.Bytes(int(x.sizes[1]))
+	if x.sizes[0] > 0 {
+		n += textfile.Bytes(int(x.sizes[0]))
+	}
+	return n
+}
+
+// Begin begins to add up to [MostAtOnce] documents. It finds out which of them have a content that the store has, or that an earlier one has.
 func (s *Store) Begin(docs []*Document) *Batch {
-	b := &Batch{s, docs, make([]uint32, len(docs)), make([]int32, len(docs))}
-	parallel.Each((len(docs)+perJob-1)/perJob, func(job int) {
-		for i := job * perJob; i < min(len(docs), (job+1)*perJob); i++ {
-			b.slots[i], b.first[i] = none, int32(i)
-			if slot, ok := s.Find(&docs[i].Content); ok {
-				b.slots[i], docs[i].Content = slot, s.At(slot) // whose body may differ, but not in what is compared
-			}
+	b := &Batch{s, docs, make([]batchItem, len(docs))}
+	b.each(func(i int, d *Document, x *batchItem) {
+		x.slot, x.first = none, int32(i)
+		if slot, ok := s.Find(&d.Content); ok {
+			x.slot, d.Content = slot, s.At(slot) // whose body may differ, but not in what is compared
 		}
+		x.set(d)
 	})
 	if len(docs) == 1 {
 		return b
 	}
-	seen, digest := slots.TableFor(len(docs)), func(i uint32) uint64 { return docs[i].Digest }
-	for i, d := range docs {
-		if b.slots[i] != none || !d.HasFeatures() {
+	seen, digest := slots.TableFor(len(docs)), func(i uint32) uint64 { return b.items[i].digest }
+	for i := range b.items {
+		x := &b.items[i]
+		if x.slot != none || x.bytes == 0 {
 			continue
 		}
-		first, ok := seen.Find(d.Digest, func(j uint32) bool {
-			return docs[j].Digest == d.Digest && s.maker.Compare(&docs[j].Content, &d.Content) == 0
+		first, ok := seen.Find(x.digest, func(j uint32) bool {
+			return b.items[j].digest == x.digest && s.maker.Compare(&docs[j].Content, &docs[i].Content) == 0
 		})
-		if b.first[i] = int32(first); !ok {
-			b.first[i] = int32(i)
-			seen.Add(d.Digest, uint32(i), digest)
+		if ok {
+			x.first = int32(first)
+		} else {
+			seen.Add(x.digest, uint32(i), digest)
 		}
 	}
 	return b
 }
 
-// perJob is how many documents a worker takes at a time.
-const perJob = 16
+// set sets what is known before a text is in the file.
+func (x *batchItem) set(d *Document) {
+	c := &d.Content
+	x.entry = entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(min(c.bytes, math.MaxInt32)), users: 1}
+	if c.bytes > 0 {
+		x.sizes = [2]int32{int32(d.Set.Bytes()), int32(x.bytes)}
+	}
+}
+
+// each calls do for each document, on all processors.
+func (b *Batch) each(do func(i int, d *Document, x *batchItem)) {
+	const perJob = 16
+	parallel.Each((len(b.docs)+perJob-1)/perJob, func(job int) {
+		for i := job * perJob; i < min(len(b.docs), (job+1)*perJob); i++ {
+			do(i, b.docs[i], &b.items[i])
+		}
+	})
+}
 
 // Write moves the signatures and texts to the file that are not there already. After an error, only the documents before the first n are there.
 func (b *Batch) Write() (n int, err error) {
@@ -66,21 +108,24 @@ func (b *Batch) Write() (n int, err error) {
 	if err := cmp.Or(s.tidy(), s.entries.MakeRoom(len(b.docs))); err != nil {
 		return 0, err
 	}
-	n = len(b.docs)
-	var docs []*Document
-	var sizes []int // of the signatures and of the text of each
-	for i, d := range b.docs {
-		if d.bytes > math.MaxInt32 {
-			n, err = i, fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", d.bytes)
-			break
+	var of []int32       // the documents
+	var sizes []int      // of the signatures and of the text of each
+	places := []int64{0} // where each text ends, from the beginning of all
+	for n < len(b.items) {
+		if x := &b.items[n]; b.isNew(n) && x.bytes > 0 {
+			if x.bytes == math.MaxInt32 {
+				err = fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", b.docs[n].bytes)
+				break
+			}
+			of, sizes = append(of, int32(n)), append(sizes, int(x.sizes[0]), int(x.sizes[1]))
+			places = append(places, places[len(places)-1]+textfile.Bytes(int(x.sizes[0]))+textfile.Bytes(int(x.sizes[1])))
 		}
-		if b.slots[i] == none && b.first[i] == int32(i) && d.HasFeatures() {
-			docs, sizes = append(docs, d), append(sizes, d.Set.Bytes(), d.bytes)
-		}
+		n++
 	}
-	if len(docs) > 0 {
-		at, failed := s.file.AppendAll(sizes, func(k int, to []byte) {
-			if d := docs[k/2]; k%2 == 0 {
+	b.docs, b.items = b.docs[:n], b.items[:n]
+	if len(of) > 0 {
+		first, failed := s.file.AppendAll(sizes, func(k int, to []byte) {
+			if d := b.docs[of[k/2]]; k%2 == 0 {
 				d.Set.Append(to[:0])
 			} else {
 				d.stored(func(text string) { copy(to, text) })
@@ -89,44 +134,55 @@ func (b *Batch) Write() (n int, err error) {
 		if failed != nil {
 			return 0, failed
 		}
-		for k, d := range docs {
-			at += textfile.Bytes(sizes[2*k])
-			d.at, d.file, d.body, d.own = at, s.file, "", nil
-			d.form |= signedForm(&d.Set)
-			at += textfile.Bytes(d.bytes)
-		}
+		parallel.Chunks(len(of), func(_, from, to int) {
+			for k := from; k < to; k++ {
+				d := b.docs[of[k]]
+				d.at, d.file, d.body, d.own = first+places[k+1]-textfile.Bytes(d.bytes), s.file, "", nil
+				d.form |= signedForm(&d.Set)
+				b.items[of[k]].set(d)
+			}
+		})
 	}
-	for i, first := range b.first[:n] {
-		if b.slots[i] == none {
-			b.docs[i].Content = b.docs[first].Content
+	for i := range b.items {
+		if x := &b.items[i]; x.slot == none && x.first != int32(i) {
+			b.docs[i].Content = b.docs[x.first].Content
 		}
 	}
 	return n, err
 }
 
-// Use returns the slot of the content of document i, whose text is in the file, and whether it is a new one. There is one more user of it. It is
-// called for the documents in their order.
-func (b *Batch) Use(i int) (slot uint32, isNew bool) {
-	s, c := b.store, &b.docs[i].Content
-	if slot = b.slots[i]; slot == none {
-		slot = b.slots[b.first[i]]
+// Use gives the contents of the first n documents slots. There is one more user of each.
+func (b *Batch) Use(n int) {
+	s := b.store
+	b.items = b.items[:n]
+	var digests []uint64
+	var of []uint32
+	for i := range b.items {
+		x := &b.items[i]
+		if !b.isNew(i) {
+			if x.slot == none {
+				x.slot = b.items[x.first].slot
+			}
+			s.entries.Change(x.slot).users++
+			continue
+		}
+		x.isNew = true
+		if n := len(s.free); n > 0 {
+			x.slot, s.free = s.free[n-1], s.free[:n-1]
+			*s.entries.Change(x.slot) = x.entry
+		} else {
+			x.slot = uint32(s.entries.Len())
+			s.entries.Append(x.entry)
+		}
+		if s.used += x.inFile(); x.bytes > 0 {
+			digests, of = append(digests, x.digest), append(of, x.slot)
+		}
 	}
-	if slot != none {
-		s.entries.Change(slot).users++
-		return slot, false
-	}
-	e := entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(c.bytes), users: 1}
-	if n := len(s.free); n > 0 {
-		slot, s.free = s.free[n-1], s.free[:n-1]
-		*s.entries.Change(slot) = e
-	} else {
-		slot = uint32(s.entries.Len())
-		s.entries.Append(e)
-	}
-	s.used += c.inFile()
-	if c.HasFeatures() {
-		s.digests.Add(c.Digest, slot, s.Digest)
-	}
-	b.slots[i] = slot
-	return slot, true
+	s.digests.AddAll(digests, of, s.Digest)
+}
+
+// Slot returns the slot of the content of document i after Use, and whether it is a new one.
+func (b *Batch) Slot(i int) (slot uint32, isNew bool) {
+	x := &b.items[i]
+	return x.slot, x.isNew
 }

@@ -149,7 +149,7 @@ func TestFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			words := Encode(nil, &Stored{Number: i, Document: d})
-			b.Use(0)
+			b.Use(1)
 			back, err := Decode(words)
 			if err != nil {
 				t.Fatalf("%s: %q: %v", name, text, err)
@@ -259,8 +259,9 @@ func addSome(t *testing.T, s *Store, m *Maker, texts []string, users map[uint32]
 	if n, err := b.Write(); err != nil || n != len(docs) {
 		t.Fatalf("%d of %d texts: %v", n, len(docs), err)
 	}
+	b.Use(len(docs))
 	for i, d := range docs {
-		at, isNew := b.Use(i)
+		at, isNew := b.Slot(i)
 		slot, found := s.Find(&d.Content)
 		if isNew == was[i] || !found || at != slot || isNew != (users[at] == 0) {
 			t.Fatalf("Use returns %d, %t; Find %d, %t", at, isNew, slot, found)

@@ -209,9 +209,26 @@ const (
 
 // Write returns the settings and columns of the store for a file, so that nothing has to be read when it is opened again.
 func (s *Store) Write() (settings []uint64, columns [][][]byte) {
-	s.digests.Grow(s.Digest)
+	s.sortDigests()
 	settings = []uint64{uint64(s.Len()), uint64(s.used), uint64(s.digests.Len()), uint64(len(s.free))}
 	return settings, [][][]byte{s.entries.Parts(), s.digests.Cells().Parts(), {slots.Bytes(s.free)}}
+}
+
+// sortDigests makes the table of the digests anew, in the order of the slots, so that a file does not depend on how many contents were added at once.
+func (s *Store) sortDigests() {
+	t := slots.TableFor(s.digests.Len() + s.digests.Len()/2)
+	var digests []uint64
+	var some []uint32
+	for i := range s.Len() {
+		if e := s.entries.At(uint32(i)); e.users > 0 && e.bytes > 0 {
+			digests, some = append(digests, e.digest), append(some, uint32(i))
+		}
+		if len(some) == MostAtOnce || i == s.Len()-1 {
+			t.AddAll(digests, some, s.Digest)
+			digests, some = digests[:0], some[:0]
+		}
+	}
+	s.digests = t
 }
 
 // Attach gives an empty store what Write returned, from a file. It returns false if that does not fit together. The file of the

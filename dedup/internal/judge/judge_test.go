@@ -49,7 +49,8 @@ func (w *world) add(text string) {
 	if _, err := b.Write(); err != nil {
 		panic(err)
 	}
-	slot, _ := b.Use(0)
+	b.Use(1)
+	slot, _ := b.Slot(0)
 	if int(slot) != len(w.docs)-1 {
 		panic("a text is there twice")
 	}
