@@ -64,13 +64,7 @@ func Each[T any](r *Reader, work func(worker int, b *input.Block) T, take func(b
 		}
 	})
 	for worker := range r.Workers {
-		working.Go(func() {
-			for b := range jobs {
-				b.Cut()
-				b.Made = work(worker, b.Block)
-				close(b.done)
-			}
-		})
+		working.Go(func() { workOn(jobs, worker, work) })
 	}
 	var err error
 	for n := r.First; n < len(r.Sources) && err == nil; {
@@ -86,6 +80,15 @@ func Each[T any](r *Reader, work func(worker int, b *input.Block) T, take func(b
 	close(jobs)
 	working.Wait()
 	return err
+}
+
+// workOn is a worker.
+func workOn[T any](jobs <-chan *Block[T], worker int, work func(worker int, b *input.Block) T) {
+	for b := range jobs {
+		b.Cut()
+		b.Made = work(worker, b.Block)
+		close(b.done)
+	}
 }
 
 // most returns how many blocks may be in memory of the source whose turn it is, and of all others together.

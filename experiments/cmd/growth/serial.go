@@ -19,16 +19,16 @@ import (
 // the speed-up that it allows on 16 and 64 processors (Amdahl 1967).
 
 // workers are functions of whose goroutines there are as many as processors, or which belong to the Go runtime.
-var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|pipeline\.inParallel|\.(work|worker)(\.|$)|collection\)\.load\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
+var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|\.(evidence|sums)\.func|reading\.workOn|minhash\.NewTables\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
 
 // stages name what is serial: the first one of which a sample has a function counts.
 var stages = []struct {
 	name string
 	in   *regexp.Regexp
 }{
-	{"read", regexp.MustCompile(`pipeline\.\(\*collection\)\.read$|input\.\(\*Source\)\.Read$`)},
+	{"read", regexp.MustCompile(`reading\.\(\*Reader\)\.read$`)},
 	{"add", regexp.MustCompile(`Deduplicator\[.*\]\)\.(add|enter|AddAll)`)},
-	{"ids", regexp.MustCompile(`pipeline\.\(\*collection\)\.(collect|findSuperseded)$`)},
+	{"ids", regexp.MustCompile(`pipeline\.\(\*collection\)\.(takeBatch|collect|findSuperseded)$`)},
 	{"pairs", regexp.MustCompile(`\.writePairs$`)},
 	{"out", regexp.MustCompile(`\.(writeOut|writeAnnotated)$`)},
 	{"audit", regexp.MustCompile(`\.writeAudit$`)},
