@@ -36,7 +36,7 @@ const (
 //
 // before reports whether vertex i should represent a group rather than vertex j. It must be a
 // strict weak order; vertices that it does not distinguish are taken in ascending order, as all are
-// if it is nil.
+// if it is nil. Several goroutines may call it.
 //
 //   - [CentreLinkage]: vertices are taken in the order of before. A vertex that is near no centre so far
 //     becomes a centre. Every other vertex belongs to the centre it is most similar to; if several
@@ -64,9 +64,9 @@ func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before fun
 	var of []int
 	switch by {
 	case CentreLinkage:
-		return graph.Centres(n, edges, before), failed
+		return graph.ByComponent(n, edges, before, graph.Centres), failed
 	case CompleteLinkage:
-		return graph.Complete(n, edges, before), failed
+		return graph.ByComponent(n, edges, before, graph.Complete), failed
 	case SingleLinkage:
 		f := graph.NewForest(n)
 		for p := range edges {

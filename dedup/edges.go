@@ -48,11 +48,29 @@ func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 // kept is what was found last. It is kept until documents are added or deleted.
 type kept struct {
 	sync.Mutex
+	order    []uint32 // of a snapshot; nil if there was none
+	position []int32
+	atOrder  int              // the changes of the Deduplicator at that time
 	lists    *neighbour.Lists // the neighbours of all contents; nil if they are not known
+	arranged arrangement      // of the lists
 	atLists  int              // the changes of the Deduplicator at that time
 	edges    *edges           // nil if there are none
 	atEdges  int              // the changes at that time
 	oldEdges uint32           // and how many documents were old
+}
+
+// inOrder returns the slots of contents by position and the other way round, of so many slots, after some changes. used returns the first.
+func (k *kept) inOrder(changes int, used func() []uint32, slots int) (order []uint32, position []int32) {
+	k.Lock()
+	defer k.Unlock()
+	if k.order == nil || k.atOrder != changes {
+		order, position = used(), slices.Repeat([]int32{-1}, slots)
+		for n, slot := range order {
+			position[slot] = int32(n)
+		}
+		k.order, k.position, k.atOrder = order, position, changes
+	}
+	return k.order, k.position
 }
 
 // ready makes what is needed to compare. It returns false if the context ends.
@@ -65,19 +83,24 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	if s.kept.atLists != s.changes {
 		lists = nil
 	}
+	s.arrangement = s.kept.arranged
 	s.kept.Unlock()
-	if lists == nil && !s.isSearch() {
-		if lists = s.join(ctx); ctx.Err() != nil {
-			return false
-		}
-		s.kept.Lock()
-		s.kept.lists, s.kept.atLists = lists, s.changes
-		s.kept.Unlock()
-	}
 	if lists == nil {
-		s.graph.Settle() // unless it is settled, there are too many to list them
+		s.arrangement = arrangement{}
+		if !s.isSearch() {
+			if lists = s.join(ctx); ctx.Err() != nil {
+				return false
+			}
+		}
+		if lists == nil {
+			s.graph.Settle() // unless it is settled, there are too many to list them
+		}
+		if s.arrange(lists); lists != nil {
+			s.kept.Lock()
+			s.kept.lists, s.kept.arranged, s.kept.atLists = lists, s.arrangement, s.changes
+			s.kept.Unlock()
+		}
 	}
-	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
 	s.crowd = sync.OnceValue(func() *crowd { return s.crowdIn(lists) })
 	return true
@@ -138,6 +161,13 @@ func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 	return s.graph.Join(ctx, tell)
 }
 
+// An arrangement is the order in which contents are compared.
+type arrangement struct {
+	sequence []int32 // positions of contents
+	rank     []int32 // and the other way round; nil if it is the order of the positions
+	jobs     []job   // parts of the sequence
+}
+
 // arrange sets the order in which contents are compared: those that are connected by neighbours one after the other, so that each
 // text is read once, when its connected component has its turn. Components come in the order of their first members. Contents
 // without neighbours are left out.
@@ -152,13 +182,13 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 		return
 	}
 	s.rank = slices.Repeat([]int32{-1}, len(s.order))
-	for i := range s.order {
-		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 && !lists.IsDense(s.order[i]) {
+	for _, i := range s.which(func(i int32) bool { return len(lists.Of(s.order[i])) > 0 || lists.IsDense(s.order[i]) }) {
+		if s.rank[i] >= 0 {
 			continue
 		}
 		first, isWhole := len(s.sequence), true
 		s.rank[i] = int32(first)
-		s.sequence = append(s.sequence, int32(i))
+		s.sequence = append(s.sequence, i)
 		for next := first; next < len(s.sequence); next++ {
 			from, slot := len(s.sequence), s.order[s.sequence[next]]
 			isWhole = isWhole && !lists.IsDense(slot)

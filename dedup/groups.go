@@ -9,6 +9,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/graph"
+	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file turns pairs of near-duplicates into groups. Groups are made of contents, not of documents, so exact copies
@@ -31,7 +32,7 @@ type Grouping[ID comparable] struct {
 	//
 	//	func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }
 	//
-	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
+	// It must be a strict weak order, like the less function of a sort; several goroutines may call it. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
 	// one is kept. Prefer chooses within groups and does not change them. So that no two documents that are kept are
 	// near-duplicates, and each other one is a near-duplicate of the one that its group keeps, only some members can be kept: those of
@@ -226,55 +227,86 @@ func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []ui
 // spread returns for each document the one that represents its group, from the contents that represent those of
 // contents. It is gone for documents without features, and for old ones that another one stands for.
 func (s *snapshot[ID]) spread(byContent []int32) []uint32 {
-	of := slices.Repeat([]uint32{gone}, s.docs.Len())
-	var docs []uint32
-	for i, root := range byContent {
-		keep := s.stands(root)
-		docs = s.of(i, docs)
-		for _, at := range docs {
-			of[at] = keep
+	stands := make([]uint32, len(s.order)) // for the contents that represent others
+	parallel.Chunks(len(s.order), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			stands[i] = s.stands(int32(i))
 		}
-	}
+	})
+	of := make([]uint32, s.docs.Len())
+	parallel.Chunks(len(of), func(_, from, to int) {
+		for at := uint32(from); at < uint32(to); at++ {
+			i := s.contentOf(at)
+			if of[at] = gone; i >= 0 && !(s.oneOld && at < s.oldDocs && at != s.chain(int(i)).first) {
+				of[at] = stands[byContent[i]]
+			}
+		}
+	})
 	return of
 }
 
-// groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
-func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []neardup.Group[ID] {
+// A grouped is the groups of two or more documents, in the order of their first members.
+type grouped struct {
+	roots   []uint32 // the documents that represent them
+	members [][]uint32
+}
+
+// membersOf returns the groups that have a new document. of has for each document the one that represents its group, or gone.
+func (s *snapshot[ID]) membersOf(of []uint32) (g grouped) {
 	sizes := make([]uint32, len(of)) // of each group, by the document that represents it
 	for _, root := range of {
 		if root != gone {
 			sizes[root]++
 		}
 	}
-	members := map[uint32][]uint32{}
-	var roots []uint32 // in the order of the first members
+	number, all := map[uint32]int{}, []uint32(nil)
 	for at, root := range of {
 		if root == gone || sizes[root] < 2 {
 			continue
 		}
-		if members[root] = append(members[root], uint32(at)); len(members[root]) == 1 {
-			roots = append(roots, root)
+		n, ok := number[root]
+		if !ok {
+			n = len(g.roots)
+			number[root] = n
+			from := len(all)
+			all = slices.Grow(all, int(sizes[root]))
+			g.roots, g.members, all = append(g.roots, root), append(g.members, all[from:from:from+int(sizes[root])]), all[:from+int(sizes[root])]
+		}
+		g.members[n] = append(g.members[n], uint32(at))
+	}
+	var fresh grouped
+	for n, m := range g.members {
+		if m[len(m)-1] >= s.oldDocs {
+			fresh.roots, fresh.members = append(fresh.roots, g.roots[n]), append(fresh.members, m)
 		}
 	}
-	var groups []neardup.Group[ID]
-	if len(roots) == 0 || !s.ready(ctx) {
-		return groups
+	return fresh
+}
+
+// groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
+func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []neardup.Group[ID] {
+	found := s.membersOf(of)
+	if len(found.roots) == 0 || !s.ready(ctx) {
+		return nil
 	}
-	roots = slices.DeleteFunc(roots, func(root uint32) bool { m := members[root]; return m[len(m)-1] < s.oldDocs })
 	k := s.newKeeper(g, of)
-	kept := k.chooseAll(ctx, members, roots)
-	for _, root := range roots {
-		if ctx.Err() != nil {
-			break
+	keep := k.chooseAll(ctx, &found)
+	groups := make([]neardup.Group[ID], len(found.roots))
+	parallel.Chunks(len(groups), func(_, from, to int) {
+		k := k.another()
+		for n := from; n < to && ctx.Err() == nil; n++ {
+			m := found.members[n]
+			group := neardup.Group[ID]{Keep: s.name(keep[n]), Members: make([]ID, 0, len(m)), Matches: make([]neardup.Match[ID], 0, len(m))}
+			for _, at := range m {
+				v, _ := k.verdict(keep[n], at)
+				group.Members = append(group.Members, s.name(at))
+				group.Matches = append(group.Matches, neardup.Match[ID]{ID: s.name(at), Similarity: v.similarity, Probability: v.probability, Kind: v.kind})
+			}
+			groups[n] = group
 		}
-		m, keep := members[root], kept[root]
-		group := neardup.Group[ID]{Keep: s.name(keep)}
-		for _, at := range m {
-			v, _ := k.verdict(keep, at)
-			group.Members = append(group.Members, s.name(at))
-			group.Matches = append(group.Matches, neardup.Match[ID]{ID: s.name(at), Similarity: v.similarity, Probability: v.probability, Kind: v.kind})
-		}
-		groups = append(groups, group)
+	})
+	if ctx.Err() != nil {
+		return nil // some are missing
 	}
 	return groups
 }

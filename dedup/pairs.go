@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -38,11 +39,9 @@ type snapshot[ID comparable] struct {
 	failed   func() error // the error of the files of the Deduplicator
 	kept     *kept        // of the Deduplicator
 
-	judge    *judge.Judge  // nil before it is ready
-	crowd    func() *crowd // the contents with too many neighbours to compare all; asked once, since it takes searches
-	sequence []int32       // positions of contents in the order in which they are compared
-	rank     []int32       // and the other way round; nil if it is the order of the positions
-	jobs     []job         // parts of the sequence
+	judge *judge.Judge  // nil before it is ready
+	crowd func() *crowd // the contents with too many neighbours to compare all; asked once, since it takes searches
+	arrangement
 }
 
 // snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some
@@ -63,11 +62,7 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	d.mu.Unlock()
 	n := sort.Search(s.docs.Len(), func(i int) bool { return s.docs.At(uint32(i)).number >= int64(old) })
 	s.oldDocs = uint32(n)
-	s.order = contents.Used(d.maker)
-	s.position = slices.Repeat([]int32{-1}, contents.Len())
-	for n, slot := range s.order {
-		s.position[slot] = int32(n)
-	}
+	s.order, s.position = d.kept.inOrder(s.changes, func() []uint32 { return contents.Used(d.maker) }, contents.Len())
 	return s, nil
 }
 
@@ -229,11 +224,8 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[docPair] {
 		}
 		// Pairs within a content: equal documents.
 		var of, with []uint32
-		for i := range s.order {
-			if c := s.chain(i); c.first == c.last || !s.isFresh(int32(i)) {
-				continue
-			}
-			of = s.of(i, of)
+		for _, i := range s.which(func(i int32) bool { c := s.chain(int(i)); return c.first != c.last && s.isFresh(i) }) {
+			of = s.of(int(i), of)
 			if ctx.Err() != nil || !s.equalPairs(of, s.oldOf(of), goOn) {
 				return
 			}
@@ -257,6 +249,19 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[docPair] {
 			}
 		}
 	}
+}
+
+// which returns the contents, ascending, for which a function that several goroutines call returns true.
+func (s *snapshot[ID]) which(is func(i int32) bool) (all []int32) {
+	parts := make([][]int32, (len(s.order)+parallel.Chunk-1)/parallel.Chunk)
+	parallel.Chunks(len(s.order), func(number, from, to int) {
+		for i := from; i < to; i++ {
+			if is(int32(i)) {
+				parts[number] = append(parts[number], int32(i))
+			}
+		}
+	})
+	return slices.Concat(parts...)
 }
 
 // equalKind returns the kind of two documents, which have the same content.
