@@ -1,6 +1,7 @@
 package minhash
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
@@ -86,11 +87,18 @@ func NewFiled(values int, least float64, memory int64) *Filed {
 	return &Filed{layout: layout, least: least, memory: memory, file: textfile.Temporary(memory / filedShare)}
 }
 
-// Add adds a signature and returns its place, which is not 0. Several goroutines may add signatures.
-func (f *Filed) Add(signature []uint32) (place int64, err error) {
-	place, err = f.file.AppendBytes(slots.Bytes(f.layout.document(signature)))
+// Add adds signatures and returns the place of the first one, which is not 0; the others follow at a distance of [Filed.Step]. Several goroutines may add
+// signatures, some hundred at a time.
+func (f *Filed) Add(signatures [][]uint32) (place int64, err error) {
+	size := 8 * f.layout.Words
+	place, err = f.file.AppendAll(slices.Repeat([]int{size}, len(signatures)), func(i int, to []byte) {
+		copy(to, slots.Bytes(f.layout.document(signatures[i])))
+	})
 	return place + 1, err
 }
+
+// Step is how far apart the places are of signatures that were added together.
+func (f *Filed) Step() int64 { return textfile.Bytes(8 * f.layout.Words) }
 
 // Pairs calls take with the pairs of signatures at some places that are similar, by their positions there, A < B, until it returns false.
 // others is how many bytes of the memory others have. If a signature cannot be read any more, that is the error.

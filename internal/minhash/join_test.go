@@ -63,7 +63,7 @@ func TestFiled(t *testing.T) {
 		f := NewFiled(values, least, memory)
 		var places []int64
 		for _, s := range all {
-			at, err := f.Add(s)
+			at, err := f.Add([][]uint32{s})
 			if err != nil || at == 0 {
 				t.Fatal(at, err)
 			}
@@ -112,7 +112,7 @@ func TestFiledWithoutFolder(t *testing.T) {
 	var places []int64
 	var failed error
 	for _, s := range all {
-		at, err := f.Add(s)
+		at, err := f.Add([][]uint32{s})
 		if err != nil {
 			failed = err
 			break

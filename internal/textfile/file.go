@@ -25,7 +25,7 @@ import (
 // goroutines.
 //
 // What is added stands in blocks of memory first. They are written when there are enough of them: at once if the file has a
-// name, and otherwise when they take more memory than they may.
+// name, and otherwise in the background, when they take half of the memory that they may.
 //
 // A File with a name begins with the head of all files of the library (package format). Nothing in it ever
 // changes: texts are only added, and whoever adds them remembers where they are. So what a crash leaves at the
@@ -37,18 +37,21 @@ type File struct {
 
 	mu      sync.RWMutex
 	file    *os.File // nil until something is written
-	blocks  []block  // what was added, but not written
-	held    int64    // how much that is
-	written int64    // how long the file is
-	dirty   bool     // some of it may not be on the disk
-	failed  error    // of the writer of a file with a name: nothing more is added
-	err     error    // the first one of a reader
+	blocks  []*block // what was added, but not written
+	busy    int      // so many of them are being written in the background
+	ended   chan error
+	held    int64 // how many bytes blocks have
+	written int64 // how long the file is
+	dirty   bool  // some of it may not be on the disk
+	failed  error // of the writer of a file with a name: nothing more is added
+	err     error // the first one of a reader
 }
 
 // A block is some texts that have not been written, each as a whole. Its bytes stay where they are.
 type block struct {
-	at    int64 // where it is in the file
-	bytes []byte
+	at     int64 // where it is in the file
+	bytes  []byte
+	filled sync.WaitGroup // by whoever adds to it
 }
 
 const (
@@ -146,69 +149,94 @@ func (f *File) Append(text string) (at int64, err error) {
 // AppendAll is Append for texts of these sizes, one after the other, and returns where the first one is. If they are long, several goroutines
 // call fill, with the number of a text and the bytes to write it to. fill must not use the file.
 func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (first int64, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := int64(0)
-	for _, n := range sizes {
-		all += Bytes(n)
-	}
-	if first, err = f.next(all); err != nil {
-		return 0, err
-	}
-	put := func(from, to int, room []byte, at int64) {
-		for i := from; i < to; i++ {
-			text := room[:Bytes(sizes[i])]
-			fill(i, text[sumBytes:])
-			binary.LittleEndian.PutUint64(text, format.Checksum(text[sumBytes:], uint64(at)))
-			room, at = room[len(text):], at+int64(len(text))
-		}
-	}
-	if all < mostBlock/8 {
-		put(0, len(sizes), f.room(all), first)
-		return first, nil
-	}
-	// Each worker makes a block of its own. How large they are makes no difference.
 	type job struct {
+		of       *block
 		from, to int // texts
 		size     int64
 	}
-	var jobs []job
-	blocks := f.blocks
-	for i, at := 0, first; i < len(sizes); {
-		j := job{from: i}
-		for ; i < len(sizes) && (i == j.from || j.size+Bytes(sizes[i]) <= mostBlock/8); i++ {
-			j.size += Bytes(sizes[i])
+	jobs := []job{{}}
+	all := int64(0)
+	for i, n := range sizes {
+		j := &jobs[len(jobs)-1]
+		if j.to > j.from && j.size+Bytes(n) > mostBlock/8 {
+			jobs = append(jobs, job{from: i})
+			j = &jobs[len(jobs)-1]
 		}
-		j.to = i
-		jobs, blocks = append(jobs, j), append(blocks, block{at: at})
-		at += j.size
+		j.to, j.size = i+1, j.size+Bytes(n)
+		all += Bytes(n)
 	}
-	made := blocks[len(f.blocks):]
-	parallel.Each(len(jobs), func(k int) {
-		made[k].bytes = make([]byte, jobs[k].size)
-		put(jobs[k].from, jobs[k].to, made[k].bytes, made[k].at)
-	})
-	f.blocks = blocks
+	f.mu.Lock()
+	if first, err = f.next(all); err != nil {
+		f.mu.Unlock()
+		return 0, err
+	}
+	if len(jobs) == 1 {
+		defer f.mu.Unlock()
+		put(sizes, 0, len(sizes), f.room(all), first, fill)
+		return first, nil
+	}
+	// Each worker makes a block of its own, while others add behind them. How large they are makes no difference.
+	at := first
+	for k := range jobs {
+		jobs[k].of = &block{at: at}
+		jobs[k].of.filled.Add(1)
+		f.blocks = append(f.blocks, jobs[k].of)
+		at += jobs[k].size
+	}
 	f.held += all
+	f.mu.Unlock()
+	parallel.Each(len(jobs), func(k int) {
+		j := &jobs[k]
+		bytes := make([]byte, j.size)
+		put(sizes, j.from, j.to, bytes, j.of.at, fill)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		j.of.bytes = bytes
+		j.of.filled.Done()
+	})
 	return first, nil
 }
 
-// next returns where the next so many bytes will be. It writes what was added before if both would take too much memory.
-func (f *File) next(size int64) (at int64, err error) {
-	if f.failed == nil && f.held > 0 && f.held+size > f.most {
-		err = f.write()
+// put writes the texts from..to−1, with their checksums, to what is at a place of the file.
+func put(sizes []int, from, to int, room []byte, at int64, fill func(i int, to []byte)) {
+	for i := from; i < to; i++ {
+		text := room[:Bytes(sizes[i])]
+		fill(i, text[sumBytes:])
+		binary.LittleEndian.PutUint64(text, format.Checksum(text[sumBytes:], uint64(at)))
+		room, at = room[len(text):], at+int64(len(text))
 	}
-	return f.written + f.held, cmp.Or(err, f.failed)
+}
+
+// next returns where the next so many bytes will be. It has what was added before written if both take too much memory. The caller holds the lock,
+// which is given away meanwhile.
+func (f *File) next(size int64) (at int64, err error) {
+	for f.failed == nil && err == nil {
+		switch {
+		case f.held == 0 || f.held+size <= f.most/2:
+			return f.written + f.held, nil
+		case f.kept && f.held+size > f.most:
+			err = f.write()
+		case f.kept:
+			return f.written + f.held, nil
+		case f.busy == 0:
+			err = f.start()
+		case f.held+size <= f.most:
+			return f.written + f.held, nil
+		default:
+			err = f.wait()
+		}
+	}
+	return 0, cmp.Or(err, f.failed)
 }
 
 // room returns memory for the next so many bytes of the file.
 func (f *File) room(size int64) []byte {
 	n := len(f.blocks)
-	if n == 0 || int64(cap(f.blocks[n-1].bytes)-len(f.blocks[n-1].bytes)) < size {
-		f.blocks = append(f.blocks, block{f.written + f.held, make([]byte, 0, max(size, min(max(f.held, leastBlock), mostBlock)))})
+	if n == f.busy || int64(cap(f.blocks[n-1].bytes)-len(f.blocks[n-1].bytes)) < size {
+		f.blocks = append(f.blocks, &block{at: f.written + f.held, bytes: make([]byte, 0, max(size, min(max(f.held, leastBlock), mostBlock)))})
 		n++
 	}
-	b := &f.blocks[n-1]
+	b := f.blocks[n-1]
 	from := len(b.bytes)
 	b.bytes = b.bytes[:from+int(size)]
 	f.held += size
@@ -222,40 +250,85 @@ func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(lex
 func (f *File) Cut(at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for f.busy > 0 {
+		f.wait() // an error is that of whoever adds next
+	}
 	for n := len(f.blocks); n > 0 && f.blocks[n-1].at >= at; n-- {
 		f.held -= int64(len(f.blocks[n-1].bytes))
 		f.blocks = f.blocks[:n-1]
 	}
 	if n := len(f.blocks); n > 0 && at < f.written+f.held {
-		b := &f.blocks[n-1]
+		b := f.blocks[n-1]
 		f.held -= b.at + int64(len(b.bytes)) - at
-		b.bytes = b.bytes[: at-b.at : at-b.at] // others may still look at what was there
+		f.blocks[n-1] = &block{at: b.at, bytes: b.bytes[: at-b.at : at-b.at]} // others may still look at what was there
 	}
 	f.written = min(f.written, at)
 }
 
 // write writes what was added. The caller holds the lock.
 func (f *File) write() error {
+	for f.busy > 0 {
+		if err := f.wait(); err != nil {
+			return err
+		}
+	}
 	if f.held == 0 || f.failed != nil {
 		return f.failed
 	}
+	if err := f.start(); err != nil {
+		return err
+	}
+	return f.wait()
+}
+
+// start begins to write what was added. The caller holds the lock, and nothing is being written.
+func (f *File) start() error {
 	if f.file == nil {
 		if err := f.create(); err != nil {
 			return err
 		}
 	}
 	f.dirty = true
-	errs := make([]error, len(f.blocks))
-	parallel.Each(len(f.blocks), func(i int) { _, errs[i] = f.file.WriteAt(f.blocks[i].bytes, f.blocks[i].at) })
-	if err := cmp.Or(errs...); err != nil {
-		if err = f.named(err); f.kept {
-			f.failed = err
+	blocks, ended := f.blocks[:len(f.blocks):len(f.blocks)], make(chan error, 1)
+	f.busy, f.ended = len(blocks), ended
+	go func() {
+		var err error
+		size := int64(0)
+		for _, b := range blocks {
+			b.filled.Wait()
+			f.mu.RLock()
+			bytes := b.bytes
+			f.mu.RUnlock()
+			if err == nil {
+				_, err = f.file.WriteAt(bytes, b.at)
+			}
+			size += int64(len(bytes))
 		}
-		return err
-	}
-	f.written += f.held
-	f.blocks, f.held = nil, 0
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.busy = 0; err != nil {
+			if err = f.named(err); f.kept {
+				f.failed = err
+			}
+		} else {
+			f.written += size
+			f.blocks, f.held = f.blocks[len(blocks):], f.held-size
+		}
+		ended <- err
+	}()
 	return nil
+}
+
+// wait waits until what is being written is, and returns the error, which one caller gets. The caller holds the lock, which is given away meanwhile.
+func (f *File) wait() error {
+	ended := f.ended
+	f.mu.Unlock()
+	err, ok := <-ended
+	if ok {
+		close(ended)
+	}
+	f.mu.Lock()
+	return err
 }
 
 // named says which file has an error.
@@ -350,7 +423,7 @@ func (f *File) inMemory(at int64, n int) ([]byte, error) {
 	if at < f.written {
 		return nil, nil
 	}
-	i, ok := slices.BinarySearchFunc(f.blocks, at, func(b block, at int64) int { return cmp.Compare(b.at, at) })
+	i, ok := slices.BinarySearchFunc(f.blocks, at, func(b *block, at int64) int { return cmp.Compare(b.at, at) })
 	if !ok {
 		i--
 	}
@@ -395,6 +468,11 @@ func (f *File) Err() error {
 
 // Close closes the file. What is not written is lost, so Sync comes before it.
 func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.busy > 0 {
+		f.wait()
+	}
 	if f.file == nil {
 		return nil
 	}

@@ -58,6 +58,10 @@ type batch struct {
 	byPlace  int // how many documents have no id
 	garbled  garbled
 	has      uint64 // the fields that any document has; see [input.Document]
+
+	signed     []*content // those that get a signature of the call
+	signatures [][]uint32
+	err        error // of the temporary file for these
 }
 
 // A loader makes the documents of a call, by several workers.
@@ -128,6 +132,7 @@ func (l *loader) batch(worker int, block *input.Block) *batch {
 	if len(b.items) > 0 {
 		b.process(l, &l.workers[worker])
 		b.sign(l.signer)
+		b.err = b.keepSignatures(&l.o.Method)
 	}
 	block.Release()
 	return b
@@ -189,9 +194,8 @@ func (b *batch) document(i int, l *loader, w *loadWorker, made *content) {
 	if o.Method.isExact() {
 		b.hashes[i] = hash
 		content = o.contentOfExact(made, text, hash, l.fp, l.texts)
-	} else if content, err = o.contentOf(made, text, d.Metadata, hash, l.fp, l.texts); err != nil {
-		b.bad[i] = fatalError{err}
-		return
+	} else {
+		content = b.contentOf(made, text, d.Metadata, hash, l)
 	}
 	b.docs[i] = stored{it.Place, it.Offset, "", 0, content}
 	if d.ByPlace && o.Cols.WithoutID == "hash" {
@@ -247,23 +251,36 @@ func (o *Options) contentOfExact(made *content, text string, hash [16]byte, fp *
 }
 
 // contentOf returns the content of a text with its mark, which equal texts have in common.
-func (o *Options) contentOf(made *content, text string, metadata []string, hash [16]byte, fp *neardup.Fingerprinter, texts *contents) (*content, error) {
-	of, isNew := made, true
-	if texts != nil && !made.blank {
-		of, isNew = texts.claim(hash, of)
+func (b *batch) contentOf(made *content, text string, metadata []string, hash [16]byte, l *loader) *content {
+	o, of, isNew := l.o, made, true
+	if l.texts != nil && !made.blank {
+		of, isNew = l.texts.claim(hash, of)
 	}
 	if !isNew {
-		return of, nil
+		return of
 	}
-	var err error
-	if of.mark, err = o.Method.mark(fp, text, metadata); err != nil {
-		return nil, err
+	var sig neardup.Signature
+	if of.mark, sig = o.Method.mark(l.fp, text, metadata); o.Method.signatures != nil && !of.empty {
+		b.signed, b.signatures = append(b.signed, of), append(b.signatures, sig)
 	}
 	of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
 	if o.Given != nil { // as a Deduplicator has them
 		of.length, of.hash = int32(utf8.RuneCountInString(text)), xxh3.HashString(text)
 	}
-	return of, nil
+	return of
+}
+
+// keepSignatures adds the signatures of a batch to those of the call. The error is that of their temporary file.
+func (b *batch) keepSignatures(m *method) error {
+	if len(b.signed) == 0 {
+		return nil
+	}
+	place, err := m.signatures.Add(b.signatures)
+	for i, of := range b.signed {
+		of.signature = place + int64(i)*m.signatures.Step()
+	}
+	b.signed, b.signatures = nil, nil
+	return err
 }
 
 // sign makes the signatures of the texts, if there is a signer. Each document gets a copy of its content, which has its signature.
@@ -307,7 +324,7 @@ func (c *collection) collect(o *Options, l *loader, r *reading.Reader) error {
 		if block.Source < c.oldSources {
 			which = 0
 		}
-		if err := c.takeBatch(o, b, all, known[which]); err != nil {
+		if err := cmp.Or(b.err, c.takeBatch(o, b, all, known[which])); err != nil {
 			return err
 		}
 		if blank += block.Blank; !block.Last {

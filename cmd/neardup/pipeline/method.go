@@ -60,8 +60,8 @@ type moreMark struct {
 	levels   *shard.Signature // auto, for a table of signatures
 }
 
-// mark returns the mark of a text. An error is one of the temporary file for signatures.
-func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark, err error) {
+// mark returns the mark of a text. If signatures are kept, it lacks that of the text, which is returned.
+func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark, sig neardup.Signature) {
 	switch {
 	case m.Name == "given": // nothing is compared
 		return k, nil
@@ -70,11 +70,9 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.empty = !hasWord(fp.Normalizer.Normalize(text))
 		return k, nil
 	case m.Name == "minhash":
-		sig := fp.Sign(neardup.Text(text), m.minhash)
+		sig = fp.Sign(neardup.Text(text), m.minhash)
 		if k.empty = minhash.IsEmpty(sig); m.signatures == nil {
 			k.more = &moreMark{sig: sig}
-		} else if !k.empty {
-			k.signature, err = m.signatures.Add(sig)
 		}
 	case m.Bits == 64:
 		k = markOf(neardup.Fingerprint128{Lo: uint64(fp.Sum64(neardup.Text(text)))})
@@ -89,7 +87,7 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		}
 		k.more = &moreMark{metadata: neardup.NewSet(hashes)}
 	}
-	return k, err
+	return k, sig
 }
 
 // markOf returns the mark of a text with a fingerprint. A text without features has the fingerprint 0.

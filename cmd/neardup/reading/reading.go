@@ -4,8 +4,9 @@
 // read at once. Workers cut blocks into items and do with them whatever the caller wants. The caller gets the blocks in the order of the
 // sources, and of the blocks in them, so nothing depends on how many workers there are or on which source is fast.
 //
-// What is in memory is bounded: each source that is ahead of the one whose turn it is may have a few blocks, and the decoders
-// of all that are ahead together take no more than one source alone may.
+// What is in memory is bounded: all sources that are ahead of the one whose turn it is may have blocks in a quarter of what a source may take, and
+// their decoders together no more than one source alone may. A compressed file is decompressed by one goroutine, so several of them are read as fast as
+// all processors can as long as what is ahead fits there.
 package reading
 
 import (
@@ -43,7 +44,8 @@ type Block[T any] struct {
 
 const (
 	blockBytes = 1 << 20 // what a block takes at most, unless a line is longer
-	aheadOf    = 4       // blocks that a source may have before its turn
+	aheadOf    = 4       // blocks that a source may have before its turn in any case
+	aheadShare = 4       // which part of the room is for the blocks of all of them
 	perWorker  = 4       // blocks for each worker in the turn of a source
 	mostOpen   = 256     // sources that are read at once; a process has about a thousand files
 )
@@ -51,7 +53,7 @@ const (
 // Each calls work with each block, on several goroutines; worker is the number of the goroutine. In the order of the sources and blocks, it calls take
 // with what work made of them, on the goroutine of the caller, until take returns an error, which Each returns.
 func Each[T any](r *Reader, work func(worker int, b *input.Block) T, take func(b *Block[T]) error) error {
-	q := &queues[T]{of: make([][]*Block[T], len(r.Sources)), claims: make([]int64, len(r.Sources)+1), now: r.First, most: r.most()}
+	q := &queues[T]{of: make([][]*Block[T], len(r.Sources)), claims: make([]int64, len(r.Sources)+1), now: r.First, most: r.most(), mostAhead: int(r.Room / aheadShare / blockBytes)}
 	q.changed.L = &q.mu
 	jobs := make(chan *Block[T], r.Workers)
 	var reading, working sync.WaitGroup
@@ -136,10 +138,12 @@ type queues[T any] struct {
 	of      [][]*Block[T]
 	claims  []int64 // of each source that was begun before its turn
 	now     int     // the source whose turn it is
-	most    int     // see [Reader.most]
+	most    int     // blocks that it may have; see [Reader.most]
 	ahead   int     // how many sources have been begun before their turn, which has not come
 	held    int64   // what they claim
 	stopped bool
+
+	mostAhead int // blocks that they may have
 }
 
 // begin waits until a source may be begun: in its turn, or when there is room for it ahead of that. It returns false if nobody wants more.
@@ -172,7 +176,7 @@ func (q *queues[T]) turn(n int) {
 func (q *queues[T]) add(b *Block[T], jobs chan<- *Block[T]) bool {
 	b.done = make(chan struct{})
 	q.mu.Lock()
-	for !q.stopped && !b.Last && len(q.of[b.Source]) >= q.room(b.Source) {
+	for !q.stopped && !b.Last && !q.hasRoom(b.Source) {
 		q.changed.Wait()
 	}
 	stopped := q.stopped
@@ -185,12 +189,20 @@ func (q *queues[T]) add(b *Block[T], jobs chan<- *Block[T]) bool {
 	return !stopped
 }
 
-// room returns how many blocks a source may have.
-func (q *queues[T]) room(n int) int {
+// hasRoom reports whether there is room for another block of a source.
+func (q *queues[T]) hasRoom(n int) bool {
+	has := len(q.of[n])
 	if n == q.now {
-		return q.most
+		return has < q.most
 	}
-	return aheadOf
+	if has < aheadOf {
+		return true
+	}
+	all := 0
+	for _, of := range q.of[q.now+1 : q.now+1+q.ahead] { // which are begun in their order
+		all += len(of)
+	}
+	return all < q.mostAhead
 }
 
 // next takes the next block of a source.
