@@ -145,12 +145,19 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 			}
 		}
 	}, k.by, before) // the pairs have no errors, and the linkage is known
-	members := make([][]int, len(of.docs)) // of the group that each text represents
+	members := make([][]int, len(of.docs)) // of the group that each text represents; nil if it is alone
 	for text, root := range byText {
-		members[root] = append(members[root], text)
+		if text != root && members[root] == nil {
+			members[root] = []int{}
+		}
+	}
+	for text, root := range byText {
+		if members[root] != nil {
+			members[root] = append(members[root], text)
+		}
 	}
 	c.alone()
-	k.keepAll(members, func(a, b int) int {
+	k.keepAll(byText, members, func(a, b int) int {
 		return cmp.Or(cmp.Compare(ranks[b].length, ranks[a].length), cmp.Compare(ranks[a].hash, ranks[b].hash))
 	})
 }
@@ -216,14 +223,19 @@ func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
 	return isCentre && !slices.ContainsFunc(k.near[t], func(u int) bool { return u != root && k.kept[u] })
 }
 
-// keepAll lets all groups choose, the one whose favourite is preferred first. members has the texts of the group that each text represents, and
-// otherwise compares those of which none is preferred.
-func (k *textKeeper) keepAll(members [][]int, otherwise func(t, u int) int) {
+// keepAll lets all groups choose, the one whose favourite is preferred first. byText has the text that represents the group of each text, and members the
+// texts of the groups of several. otherwise compares those of which none is preferred.
+func (k *textKeeper) keepAll(byText []int, members [][]int, otherwise func(t, u int) int) {
 	k.kept = make([]bool, len(members))
 	var roots []int
-	for root, texts := range members {
-		if k.kept[root] = len(texts) > 0; k.kept[root] {
+	for text, root := range byText {
+		if text != root {
+			continue
+		}
+		if k.kept[root] = true; members[root] != nil {
 			roots = append(roots, root)
+		} else if len(k.of.docs[root]) > 1 { // which nobody can hinder
+			k.keep([]int{root}, root)
 		}
 	}
 	compare := func(t, u int) int { // is negative if a text is preferred to another one
