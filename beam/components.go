@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-	"github.com/neardup/neardup/internal/graph"
+	"github.com/neardup/neardup"
 )
 
 // This file finds connected components (Kiveris et al., Connected components in MapReduce and beyond, 2014). Two
@@ -148,15 +148,21 @@ func joinLabels(_ int, edges func(*[]byte) bool, emit func(label, root []byte)) 
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	f := graph.NewForest(len(names))
 	number := func(name string) int {
 		i, _ := slices.BinarySearch(names, name)
 		return i
 	}
-	for _, e := range ends {
-		f.Join(number(e[0]), number(e[1]))
+	of, err := neardup.GroupPairs(len(names), func(yield func(neardup.Pair[int], error) bool) {
+		for _, e := range ends {
+			if !yield(neardup.Pair[int]{A: number(e[0]), B: number(e[1])}, nil) {
+				return
+			}
+		}
+	}, neardup.SingleLinkage, nil)
+	if err != nil {
+		return err
 	}
-	for i, root := range f.Roots() {
+	for i, root := range of {
 		if i != root {
 			emit([]byte(names[i]), []byte(names[root]))
 		}

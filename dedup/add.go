@@ -13,10 +13,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
-	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/slots"
-	"github.com/neardup/neardup/internal/store"
 )
 
 // This file adds documents to a [Deduplicator].
@@ -184,9 +181,9 @@ func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 	d.findReplaced(all)
 	for len(all) > 0 {
 		n := nextRun(all)
-		if room := store.MaxDocuments - d.live; n > room && !all[0].replaces {
-			if n = room; n == 0 {
-				return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+		if !all[0].replaces {
+			if n = min(n, d.room()); n == 0 {
+				return errFull
 			}
 		}
 		for i := range all[:n] {
@@ -210,17 +207,10 @@ func (d *Deduplicator[ID]) findReplaced(all []arrival[ID]) {
 			_, a.replaces = d.slotOf(a.id)
 		}
 	})
-	if len(all) == 1 {
-		return
-	}
-	seen := slots.TableFor(len(all))
-	hashOf := func(i uint32) uint64 { return all[i].hash }
-	for i := range all {
-		a := &all[i]
-		if _, ok := seen.Find(a.hash, func(j uint32) bool { return all[j].hash == a.hash }); ok {
-			a.replaces = true
-		} else {
-			seen.Add(a.hash, uint32(i), hashOf)
+	if len(all) > 1 {
+		same := func(i, j int) bool { return true } // at least nearly always
+		for i, first := range content.Firsts(len(all), func(i int) uint64 { return all[i].hash }, func(int) bool { return true }, same) {
+			all[i].replaces = all[i].replaces || first != i
 		}
 	}
 }
@@ -330,17 +320,12 @@ func (d *Deduplicator[ID]) number(run []arrival[ID], batch *content.Batch) {
 			hashes[i], numbers[i] = a.hash, first+at
 		}
 	})
-	var contents []uint32 // that are new
-	var sets []*signature.Set
 	for i := range run {
-		c, isNew := batch.Slot(i)
-		if isNew {
-			contents, sets = append(contents, c), append(sets, &run[i].doc.Set)
-		}
+		c, _ := batch.Slot(i)
 		d.chain(c, first+uint32(i))
 	}
 	d.ids.AddAll(hashes, numbers, d.hashOf)
-	d.graph.Add(contents, sets)
+	d.graph.Add(batch.New())
 	d.changes += len(run)
 	d.live += len(run)
 	d.added, d.seconds = run[len(run)-1].number+1, run[len(run)-1].seconds

@@ -207,6 +207,19 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 	}
 }
 
+// which returns the contents, ascending, for which a function that several goroutines call returns true.
+func (s *snapshot[ID]) which(is func(i int32) bool) (all []int32) {
+	parts := make([][]int32, (len(s.order)+parallel.Chunk-1)/parallel.Chunk)
+	parallel.Chunks(len(s.order), func(number, from, to int) {
+		for i := from; i < to; i++ {
+			if is(int32(i)) {
+				parts[number] = append(parts[number], int32(i))
+			}
+		}
+	})
+	return slices.Concat(parts...)
+}
+
 // A job is contents of the sequence that one goroutine compares. isWhole says that they are whole components.
 type job struct {
 	from, to int

@@ -12,7 +12,6 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/decision"
 	"github.com/neardup/neardup/dedup/internal/evidence"
-	"github.com/neardup/neardup/internal/cosine"
 )
 
 // This file says why two documents are near-duplicates, or not.
@@ -129,7 +128,7 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 		}
 		shares := [2]float64{math.Sqrt(1 - r.Fine), math.Sqrt(r.Fine)}
 		for _, t := range r.Terms {
-			weight := float64(t.Weight) * cosine.UnitFactor(squares[t.Feature&1]) * shares[t.Feature&1]
+			weight := float64(t.Weight) * (1 / math.Sqrt(squares[t.Feature&1])) * shares[t.Feature&1] // no level of a term is without weight
 			if weight == 0 {
 				continue
 			}

@@ -206,6 +206,12 @@ func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]b
 	return nil
 }
 
+// errFull is the error of an addition for which there is no number left.
+var errFull = fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+
+// room returns how many more documents it can hold.
+func (d *Deduplicator[ID]) room() int { return store.MaxDocuments - d.live }
+
 // damage returns the error of the files, also that of a part that was found to be damaged just now. Unlike usable, it needs no lock.
 func (d *Deduplicator[ID]) damage() error {
 	if d.files == nil {

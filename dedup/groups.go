@@ -310,3 +310,57 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint3
 	}
 	return groups
 }
+
+// chooseAll returns which member each group keeps. What one keeps can hinder another one, so those that are connected have their turns in the order of the
+// members that they would like best.
+func (k *keeper[ID]) chooseAll(ctx context.Context, g *grouped) (keep []uint32) {
+	best := make([]uint32, len(g.roots))
+	parallel.Chunks(len(best), func(_, from, to int) {
+		for n := from; n < to; n++ {
+			best[n] = slices.MinFunc(g.members[n], k.compare)
+		}
+	})
+	keep = make([]uint32, len(g.roots))
+	choose := func(k *keeper[ID], some []int) {
+		slices.SortStableFunc(some, func(i, j int) int { return k.compare(best[i], best[j]) })
+		for _, n := range some {
+			if ctx.Err() != nil {
+				return
+			}
+			keep[n] = k.choose(g.members[n], g.roots[n])
+		}
+	}
+	some, starts := k.connected(g)
+	parallel.Chunks(len(starts)-1, func(_, from, to int) {
+		k := k.another()
+		for part := from; part < to; part++ {
+			choose(k, some[starts[part]:starts[part+1]])
+		}
+	})
+	return keep
+}
+
+// connected returns the numbers of the groups, those together and ascending of which one may hinder another, and where each such part begins, with the
+// end of the last one. Unless all edges are known, all groups are one part.
+func (k *keeper[ID]) connected(g *grouped) (numbers, starts []int) {
+	if k.edges == nil {
+		for n := range g.roots {
+			numbers = append(numbers, n)
+		}
+		return numbers, []int{0, len(numbers)}
+	}
+	k.beside = incidentTo(len(k.order), k.edges.all)
+	f := graph.NewForest(len(k.order) + len(g.roots)) // of contents, and of groups behind them
+	for i := range k.edges.all {
+		if e := &k.edges.all[i]; k.joins(e) {
+			f.Join(int(e.a), int(e.b))
+		}
+	}
+	for n, members := range g.members {
+		for _, at := range members {
+			f.Join(int(k.contentOf(at)), len(k.order)+n)
+		}
+	}
+	c := graph.ComponentsOf(f)
+	return c.Sort(len(g.roots), func(n int) int { return c.Of(len(k.order) + n) })
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -249,19 +248,6 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[docPair] {
 			}
 		}
 	}
-}
-
-// which returns the contents, ascending, for which a function that several goroutines call returns true.
-func (s *snapshot[ID]) which(is func(i int32) bool) (all []int32) {
-	parts := make([][]int32, (len(s.order)+parallel.Chunk-1)/parallel.Chunk)
-	parallel.Chunks(len(s.order), func(number, from, to int) {
-		for i := from; i < to; i++ {
-			if is(int32(i)) {
-				parts[number] = append(parts[number], int32(i))
-			}
-		}
-	})
-	return slices.Concat(parts...)
 }
 
 // equalKind returns the kind of two documents, which have the same content.

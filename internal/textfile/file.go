@@ -13,9 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
@@ -140,8 +140,8 @@ func (f *File) Append(text string) (at int64, err error) {
 	size := Bytes(len(text))
 	if at, err = f.next(size); err == nil {
 		room := f.room(size)
-		binary.LittleEndian.PutUint64(room, format.Checksum(lex.Bytes(text), uint64(at)))
 		copy(room[sumBytes:], text)
+		binary.LittleEndian.PutUint64(room, format.Checksum(room[sumBytes:], uint64(at)))
 	}
 	return at, err
 }
@@ -244,7 +244,10 @@ func (f *File) room(size int64) []byte {
 }
 
 // AppendBytes is Append for bytes.
-func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(lex.String(b)) }
+func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(view(b)) }
+
+// view returns bytes that nobody changes as a text.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Cut drops the texts from a place on, in a file without a name, so that the next one stands there. Nobody may be reading them.
 func (f *File) Cut(at int64) {
@@ -404,7 +407,7 @@ func (f *File) Read(at int64, n int, buf *[]byte) string {
 		f.Fail(err)
 		return ""
 	}
-	return lex.String(b[sumBytes:])
+	return view(b[sumBytes:])
 }
 
 // Announce says that a text of n bytes will be read soon, so that whoever reads it waits less for the disk.

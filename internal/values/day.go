@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup/internal/clean"
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file reads and writes days.
@@ -42,8 +41,8 @@ func cutDay(s string) (runs [3]string, rest string, ok bool) {
 		rest = strings.TrimLeft(rest, " -/.,年月")
 		size := CountDigits(rest)
 		numeric := size > 0
-		for !numeric && size < len(rest) && lex.IsAlpha(rest[size]) {
-			size++
+		if !numeric {
+			size = countLetters(rest)
 		}
 		if size == 0 {
 			return runs, "", false
@@ -71,13 +70,13 @@ func cutDay(s string) (runs [3]string, rest string, ok bool) {
 func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool) {
 	a, b, c := runs[0], runs[1], runs[2]
 	switch {
-	case len(a) == 4 && lex.IsDigit(a[0]): // 2014-05-06
+	case len(a) == 4 && CountDigits(a) > 0: // 2014-05-06
 		return a, b, c, true
-	case len(c) != 4 || !lex.IsDigit(c[0]): // 6/5/14 could be anything
+	case len(c) != 4 || CountDigits(c) == 0: // 6/5/14 could be anything
 		return "", "", "", false
-	case lex.IsAlpha(a[0]): // May 6 2014
+	case countLetters(a) > 0: // May 6 2014
 		return c, a, b, true
-	case lex.IsAlpha(b[0]): // 6 May 2014
+	case countLetters(b) > 0: // 6 May 2014
 		return c, b, a, true
 	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12: // 5/16/2014
 		return c, a, b, true
@@ -90,7 +89,7 @@ func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool
 // name, or as the first letters of that. For anything else it returns a number that no month has.
 // month must not be empty.
 func monthNumber(month string) int {
-	if lex.IsDigit(month[0]) {
+	if CountDigits(month) > 0 {
 		if len(month) > 2 {
 			return 0
 		}

@@ -102,3 +102,11 @@ func CountDigits(s string) (n int) {
 	}
 	return n
 }
+
+// countLetters returns the number of ASCII letters that s begins with.
+func countLetters(s string) (n int) {
+	for n < len(s) && lex.IsAlpha(s[n]) {
+		n++
+	}
+	return n
+}

@@ -6,16 +6,11 @@ import (
 	"math"
 
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/slots"
-	"github.com/neardup/neardup/internal/textfile"
 )
 
 // This file adds documents to a store, many at a time. What takes time for each byte runs on all processors: contents are compared, and
 // signatures and texts copied and checksummed, each to a place that was reserved for it. What is left to one goroutine is to give out places and
 // slots, for which it needs no more than the entries.
-
-// MostAtOnce is how many documents are added at once at most.
-const MostAtOnce = slots.MostRoom
 
 // A Batch is documents that are being added to a store: after Begin comes Write, unless the texts are in the file already, and then Use. Meanwhile nobody
 // may change the store otherwise.
@@ -45,9 +40,9 @@ func (x *batchItem) inFile() int64 {
 	if x.sizes[1] == 0 {
 		return 0
 	}
-	n := textfile.Bytes(int(x.sizes[1]))
+	n := bytesInFile(int(x.sizes[1]))
 	if x.sizes[0] > 0 {
-		n += textfile.Bytes(int(x.sizes[0]))
+		n += bytesInFile(int(x.sizes[0]))
 	}
 	return n
 }
@@ -65,20 +60,11 @@ func (s *Store) Begin(docs []*Document) *Batch {
 	if len(docs) == 1 {
 		return b
 	}
-	seen, digest := slots.TableFor(len(docs)), func(i uint32) uint64 { return b.items[i].digest }
-	for i := range b.items {
-		x := &b.items[i]
-		if x.slot != none || x.bytes == 0 {
-			continue
-		}
-		first, ok := seen.Find(x.digest, func(j uint32) bool {
-			return b.items[j].digest == x.digest && s.maker.Compare(&docs[j].Content, &docs[i].Content) == 0
-		})
-		if ok {
-			x.first = int32(first)
-		} else {
-			seen.Add(x.digest, uint32(i), digest)
-		}
+	firsts := Firsts(len(docs), func(i int) uint64 { return b.items[i].digest }, func(i int) bool { return b.items[i].slot == none && b.items[i].bytes > 0 }, func(i, j int) bool {
+		return s.maker.Compare(&docs[i].Content, &docs[j].Content) == 0
+	})
+	for i, first := range firsts {
+		b.items[i].first = int32(first)
 	}
 	return b
 }
@@ -118,7 +104,7 @@ func (b *Batch) Write() (n int, err error) {
 				break
 			}
 			of, sizes = append(of, int32(n)), append(sizes, int(x.sizes[0]), int(x.sizes[1]))
-			places = append(places, places[len(places)-1]+textfile.Bytes(int(x.sizes[0]))+textfile.Bytes(int(x.sizes[1])))
+			places = append(places, places[len(places)-1]+bytesInFile(int(x.sizes[0]))+bytesInFile(int(x.sizes[1])))
 		}
 		n++
 	}
@@ -137,7 +123,7 @@ func (b *Batch) Write() (n int, err error) {
 		parallel.Chunks(len(of), func(_, from, to int) {
 			for k := from; k < to; k++ {
 				d := b.docs[of[k]]
-				d.at, d.file, d.body, d.own = first+places[k+1]-textfile.Bytes(d.bytes), s.file, "", nil
+				d.at, d.file, d.body, d.own = first+places[k+1]-bytesInFile(d.bytes), s.file, "", nil
 				d.form |= signedForm(&d.Set)
 				b.items[of[k]].set(d)
 			}
@@ -179,6 +165,16 @@ func (b *Batch) Use(n int) {
 		}
 	}
 	s.digests.AddAll(digests, of, s.Digest)
+}
+
+// New returns the slots of the contents that are new, and their signatures.
+func (b *Batch) New() (slots []uint32, sets []*Signatures) {
+	for i := range b.items {
+		if x := &b.items[i]; x.isNew {
+			slots, sets = append(slots, x.slot), append(sets, &b.docs[i].Set)
+		}
+	}
+	return slots, sets
 }
 
 // Slot returns the slot of the content of document i after Use, and whether it is a new one.

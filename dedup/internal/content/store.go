@@ -87,6 +87,28 @@ type Store struct {
 	used    int64 // bytes of the file that contents need
 }
 
+// MostAtOnce is how many documents are added at once at most.
+const MostAtOnce = slots.MostRoom
+
+// Firsts returns for each of n things the first one that is the same: that has the same hash, and for which same returns true. A thing that does not
+// count is the first one itself, and that of no other.
+func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i, j int) bool) []int {
+	firsts, seen := make([]int, n), slots.TableFor(n)
+	for i := range firsts {
+		if firsts[i] = i; !counts(i) {
+			continue
+		}
+		h := hash(i)
+		first, ok := seen.Find(h, func(j uint32) bool { return hash(int(j)) == h && same(int(j), i) })
+		if ok {
+			firsts[i] = int(first)
+		} else {
+			seen.Add(h, uint32(i), func(j uint32) uint64 { return hash(int(j)) })
+		}
+	}
+	return firsts
+}
+
 // NewStore returns an empty store of contents of a maker, with so many bytes of texts and signatures in memory, and an eighth of it of what is
 // known of them. More go to temporary files.
 func NewStore(m *Maker, memory int64) *Store {

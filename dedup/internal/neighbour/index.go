@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -91,30 +90,6 @@ func (x *index) limit(memory int64) {
 
 // size returns the number of ordinals.
 func (x *index) size() int { return x.slots.Len() }
-
-// add adds signatures to slots that have none.
-func (x *index) add(to []uint32, of []*signature.Signature) {
-	first := x.size()
-	x.slots.Extend(len(to))
-	x.sketches.Extend(len(to))
-	x.tail.extend(len(to))
-	for i, slot := range to {
-		for x.ordinals.Len() <= int(slot) {
-			x.ordinals.Append(none)
-		}
-		*x.ordinals.Change(slot) = uint32(first + i)
-		x.slots.Set(uint32(first+i), slot)
-	}
-	parallel.Each((len(of)+perJob-1)/perJob, func(job int) {
-		for i := job * perJob; i < min(len(of), (job+1)*perJob); i++ {
-			x.sketches.Set(uint32(first+i), sketchOf(of[i]))
-			x.tail.set(first+i, of[i])
-		}
-	})
-}
-
-// perJob is how many signatures a worker takes at a time.
-const perJob = 32
 
 // has reports whether a slot has a signature.
 func (x *index) has(slot uint32) bool { return x.ordinal(slot) != none }

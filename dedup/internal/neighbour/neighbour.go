@@ -77,7 +77,11 @@ func (g *Graph) Add(to []uint32, of []*signature.Set) {
 				with, signatures = append(with, to[i]), append(signatures, &s.Of[l])
 			}
 		}
-		g.levels[l].add(with, signatures)
+		x := &g.levels[l]
+		x.add(with, func(i, ord int) {
+			x.sketches.Set(uint32(ord), sketchOf(signatures[i]))
+			x.tail.set(ord, signatures[i])
+		})
 	}
 }
 

@@ -10,7 +10,30 @@ import (
 	"github.com/neardup/neardup/internal/slots"
 )
 
-// This file makes the runs of an index: it sorts the lists of what was added, and merges runs so that a search looks into few.
+// This file adds signatures to an index, and makes its runs: it sorts the lists of what was added, and merges runs so that a search looks into few.
+
+// add adds signatures to slots that have none. Several goroutines call set with the number of a signature and its ordinal.
+func (x *index) add(to []uint32, set func(i, ord int)) {
+	first := x.size()
+	x.slots.Extend(len(to))
+	x.sketches.Extend(len(to))
+	x.tail.extend(len(to))
+	for i, slot := range to {
+		for x.ordinals.Len() <= int(slot) {
+			x.ordinals.Append(none)
+		}
+		*x.ordinals.Change(slot) = uint32(first + i)
+		x.slots.Set(uint32(first+i), slot)
+	}
+	parallel.Each((len(to)+perJob-1)/perJob, func(job int) {
+		for i := job * perJob; i < min(len(to), (job+1)*perJob); i++ {
+			set(i, first+i)
+		}
+	})
+}
+
+// perJob is how many signatures a worker takes at a time.
+const perJob = 32
 
 // fewUnsorted is how many signatures are not worth a run: to look at all of them takes about as long as to
 // look into a run.
