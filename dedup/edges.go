@@ -504,6 +504,9 @@ func (s *snapshot[ID]) beside(ctx context.Context) *incident {
 func (s *snapshot[ID]) besideOf(w *judge.Worker, c *crowd, i int32, found []edge) []edge {
 	var with []int32
 	isIn := c.has(i)
+	if isIn && s.oldDocs == 0 { // it has none of them
+		return found
+	}
 	for _, n := range w.Near(s.order[i]) {
 		j := s.position[n.Slot]
 		switch isOld := j >= 0 && !s.isFresh(j); {

@@ -23,7 +23,8 @@ import (
 // with Add.
 //
 // The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one: well
-// below a millisecond where there are few, and tens of milliseconds where there are a thousand. For a whole collection, Pairs and Groups are
+// below a millisecond where there are few, and tens of milliseconds where there are a thousand. In a crowd of more than that, such as a letter that
+// thousands have signed, it looks at the nearest ones, and yields 64 of them. For a whole collection, Pairs and Groups are
 // faster, since they share this work.
 func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {
@@ -40,7 +41,7 @@ func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) ite
 }
 
 // SearchN returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of many equal documents it looks
-// at n.
+// at n. In a crowd these are the nearest n that it finds.
 func (d *Deduplicator[ID]) SearchN(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
 	return d.search(ctx, doc, n)
 }
@@ -239,19 +240,47 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 	}
 	w := j.Worker()
 	defer w.Done()
-	for _, n := range slices.Clone(w.Near(from)) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if v, ok := d.options.judge(w, from, n.Slot); ok {
-			add(n.Slot, v)
-		}
+	if err := d.findIn(ctx, w, from, most, func() int { return len(hits) }, add); err != nil {
+		return nil, err
 	}
 	found := d.matches(hits, most)
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// A search in a crowd looks at the nearest ones, until it has found as many as it is asked for, or mostFound, or until mostMissed in a row were none.
+const mostFound = 64
+
+// findIn calls add with the near-duplicates of a content. found returns how many documents that makes so far.
+func (d *Deduplicator[ID]) findIn(ctx context.Context, w *judge.Worker, from uint32, most int, found func() int, add func(slot uint32, v verdict)) error {
+	if !w.IsCrowded(from) {
+		for _, n := range slices.Clone(w.Near(from)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if v, ok := d.options.judge(w, from, n.Slot); ok {
+				add(n.Slot, v)
+			}
+		}
+		return nil
+	}
+	missed := 0
+	for n := range w.Nearest(from) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v, ok := d.options.judge(w, from, n.Slot)
+		if missed++; ok {
+			add(n.Slot, v)
+			missed = 0
+		}
+		if found() >= min(most, mostFound) || missed == mostMissed {
+			break
+		}
+	}
+	return nil
 }
 
 // goesWith returns the content that nobody has if a document goes, or none.

@@ -31,7 +31,7 @@ type exact struct {
 	options dedup.Options
 	d       *dedup.Deduplicator[int]
 	state   *state // nil without --state
-	found   *found // of documents in parts; then d is nil, unless there is a report
+	found   *found // of documents in parts, then d is nil, unless there is a report; or of all, once they are grouped
 }
 
 // A feed passes texts on, as they are loaded, to somebody who takes them in a goroutine of its own.
@@ -189,6 +189,7 @@ func (c *collection) groupExactly(o *Options, wantPairs bool) error {
 	c.alone()
 	c.groupFeatureless(before)
 	c.takeFound(f)
+	c.exact.found = &found{families: f.families}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type Judge struct {
 	memory int64
 	texts  *cache[*evidence.Text]
 	places *cache[*evidence.Place]
+	stands *cache[*standing]
 	forms  *cache[*form]
 }
 
@@ -64,7 +65,7 @@ const (
 func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
 	return &Judge{
 		maker: m, contents: contents, graph: g, lists: lists, bias: bias, without: neighbour.None, memory: memory,
-		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), forms: newCache[*form](memory / formShare),
+		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), stands: newCache[*standing](memory / placeShare), forms: newCache[*form](memory / formShare),
 	}
 }
 
@@ -72,7 +73,7 @@ func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists
 // depend on what others there are; those of slots that became free must have been forgotten.
 func (j *Judge) Changed() *Judge {
 	g := *j
-	g.places, g.forms = newCache[*evidence.Place](g.memory/placeShare), newCache[*form](g.memory/formShare)
+	g.places, g.stands, g.forms = newCache[*evidence.Place](g.memory/placeShare), newCache[*standing](g.memory/placeShare), newCache[*form](g.memory/formShare)
 	return &g
 }
 
@@ -84,7 +85,7 @@ func (j *Judge) Forget(slot uint32) { j.texts.forget(slot) }
 func (j *Judge) With(guest *Guest, without uint32) *Judge {
 	g := *j
 	g.guest, g.without = guest, without
-	g.places, g.forms = newCache[*evidence.Place](guestCache), newCache[*form](guestCache)
+	g.places, g.stands, g.forms = newCache[*evidence.Place](guestCache), newCache[*standing](guestCache), newCache[*form](guestCache)
 	return &g
 }
 
@@ -194,12 +195,35 @@ func (w *Worker) NearOfAll(slot uint32) []neighbour.Near {
 	return w.among(slot, neighbour.All)
 }
 
+// A standing is what is known of the crowd of a slot. To find it out takes all its neighbours, so it is kept.
+type standing struct {
+	isCrowded bool // see [Worker.IsCrowded]
+	isLarge   bool // see [Worker.isInLargeCrowd]
+	random    []neighbour.Near
+}
+
+// standing returns that of a slot, or of the guest.
+func (w *Worker) standing(slot uint32) *standing {
+	find := func() (*standing, int) {
+		near := w.Near(slot)
+		st := &standing{isLarge: w.near.isCrowded && len(near) >= neighbour.Most}
+		if st.isCrowded = st.isLarge || len(near) > Crowded; st.isLarge { // then near has the nearest
+			st.random = w.searcher.Sample(w.point(slot))
+		} else if st.isCrowded {
+			st.random = w.searcher.Some(near, neighbour.Most)
+		}
+		return st, 64 + 8*len(st.random)
+	}
+	if slot == neighbour.None || w.alone {
+		st, _ := find()
+		return st
+	}
+	return w.stands.get(slot, find)
+}
+
 // isInLargeCrowd reports whether a slot has neighbours in a crowd of many thousands besides those that stand next to it. In most
 // such crowds a few words are all that is common.
-func (w *Worker) isInLargeCrowd(slot uint32) bool {
-	near := w.Near(slot)
-	return w.near.isCrowded && len(near) >= neighbour.Most
-}
+func (w *Worker) isInLargeCrowd(slot uint32) bool { return w.standing(slot).isLarge }
 
 // among returns the neighbours of a slot, in a crowd of more than most only those that stand next to it.
 func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
@@ -218,7 +242,14 @@ const Crowded = 1024
 
 // IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
 func (w *Worker) IsCrowded(slot uint32) bool {
-	return len(w.Near(slot)) > Crowded || w.isInLargeCrowd(slot)
+	if l := &w.near; l.of != slot || l.most != neighbour.Usual {
+		near, isCrowded, isWhole := w.searcher.NeighboursUpTo(w.point(slot), neighbour.Usual, Crowded)
+		if l.most = 0; !isWhole {
+			return true
+		}
+		l.of, l.most, l.all, l.isCrowded = slot, neighbour.Usual, near, isCrowded
+	}
+	return w.standing(slot).isCrowded
 }
 
 // AreNear reports whether two contents are neighbours.
@@ -234,16 +265,16 @@ const (
 )
 
 // Nearest yields all neighbours of a slot, the nearest first. In a crowd, those that it is close to come first, and some at random stand
-// among these. More than some hundred are only sorted, and others than those it is close to only looked for, if they are asked for.
+// among these. More than those of its place are only looked for, and sorted, if they are asked for.
 func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 	return func(yield func(neighbour.Near) bool) {
-		var random []neighbour.Near
-		if w.IsCrowded(slot) {
-			random = w.random(slot, mostRandom)
+		if !w.IsCrowded(slot) {
+			w.inOrder(slices.Clone(w.Near(slot)), func(_ int, n neighbour.Near) bool { return yield(n) })
+			return
 		}
+		random := w.random(slot, mostRandom)
 		left := random
-		near := slices.Clone(w.Near(slot))
-		goOn := w.inOrder(near, func(i int, n neighbour.Near) bool {
+		each := func(i int, n neighbour.Near) bool {
 			if i%beforeRandom == beforeRandom-1 && len(left) > 0 {
 				if !yield(left[0]) {
 					return false
@@ -251,7 +282,15 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 				left = left[1:]
 			}
 			return contains(random, n) || yield(n)
-		})
+		}
+		first := w.place(slot).Near // which are in order
+		for i, n := range first {
+			if !each(i, n) {
+				return
+			}
+		}
+		near := slices.Clone(w.Near(slot))
+		goOn := w.inOrder(near, func(i int, n neighbour.Near) bool { return i < len(first) || each(i, n) })
 		if !goOn || !w.inOrder(left, func(_ int, n neighbour.Near) bool { return yield(n) }) || !w.isInLargeCrowd(slot) {
 			return
 		}
@@ -287,11 +326,8 @@ func (w *Worker) inOrder(all []neighbour.Near, yield func(i int, n neighbour.Nea
 
 // random returns up to n neighbours of a slot that is crowded, at random.
 func (w *Worker) random(slot uint32, n int) []neighbour.Near {
-	if w.isInLargeCrowd(slot) { // of which w.Near has the nearest
-		near := w.searcher.Sample(w.point(slot))
-		return near[:min(len(near), n)]
-	}
-	return w.searcher.Some(w.Near(slot), n)
+	some := w.standing(slot).random
+	return some[:min(len(some), n):min(len(some), n)]
 }
 
 // text returns the text of a slot.
@@ -323,7 +359,10 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
-	read := func(p *evidence.Place) { p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text) }
+	read := func(p *evidence.Place) {
+		w.standing(slot) // which needs all neighbours too
+		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text)
+	}
 	switch {
 	case slot == neighbour.None:
 		if w.guestPlace == nil {

@@ -1,31 +1,43 @@
 package neighbour
 
-// Looked are the ordinals of one level that were looked at in a search: a table by a hash, with some room. A search looks at a few thousand of
-// millions, so a set of bits would be much larger.
+// Looked are the ordinals of one level that were looked at in a search: a bit for each, and a list of those that are set. Of very many ordinals a search
+// looks at a few thousand, so they are in a table by a hash instead, with some room.
 type looked struct {
+	bits   []uint64
 	table  []uint32 // an ordinal and 1, or 0; the length is a power of two
-	places []uint32 // those that are not 0
+	places []uint32 // words of bits, or places of the table, that are not 0
 	shift  uint8    // of the hash
+	isFew  bool     // there are bits
 }
 
-// leastLooked is how many places a table has at least, as a power of two.
-const leastLooked = 10
+const (
+	leastLooked = 10      // how many places a table has at least, as a power of two
+	mostBits    = 1 << 23 // which take a megabyte
+)
 
-// begin forgets all.
-func (l *looked) begin() {
-	if l.table == nil {
-		l.grow(leastLooked)
-	}
+// begin forgets all, before ordinals below n are looked at.
+func (l *looked) begin(n int) {
 	for _, at := range l.places {
-		l.table[at] = 0
+		if l.isFew {
+			l.bits[at] = 0
+		} else {
+			l.table[at] = 0
+		}
 	}
 	l.places = l.places[:0]
+	if l.isFew = n <= mostBits; l.isFew {
+		if words := (n + 63) / 64; words > len(l.bits) {
+			l.bits = make([]uint64, words+words/4)
+		}
+	} else if l.table == nil {
+		l.grow(leastLooked)
+	}
 }
 
 // grow makes a table of two to the power of bits places.
 func (l *looked) grow(bits uint8) {
 	old := *l
-	*l = looked{table: make([]uint32, 1<<bits), shift: 32 - bits, places: make([]uint32, 0, 1<<bits/2)}
+	*l = looked{bits: old.bits, table: make([]uint32, 1<<bits), shift: 32 - bits, places: make([]uint32, 0, 1<<bits/2)}
 	for _, at := range old.places {
 		l.add(old.table[at] - 1)
 	}
@@ -40,8 +52,22 @@ func (l *looked) find(ord uint32) (at uint32, ok bool) {
 	return at, l.table[at] != 0
 }
 
+// has reports whether an ordinal was looked at, if there are bits.
+func (l *looked) has(ord uint32) bool { return l.isFew && l.bits[ord/64]>>(ord%64)&1 != 0 }
+
 // add takes note of an ordinal, and reports whether it is the first time.
 func (l *looked) add(ord uint32) bool {
+	if l.isFew {
+		word := &l.bits[ord/64]
+		if *word&(1<<(ord%64)) != 0 {
+			return false
+		}
+		if *word == 0 {
+			l.places = append(l.places, ord/64)
+		}
+		*word |= 1 << (ord % 64)
+		return true
+	}
 	at, ok := l.find(ord)
 	if ok {
 		return false

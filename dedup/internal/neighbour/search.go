@@ -21,6 +21,7 @@ type Searcher struct {
 	looked  [signature.Levels]looked
 	samples map[sample][]candidate
 	found   []Near
+	enough  int             // a search ends when it has found more
 	buckets []bucket        // of one band
 	window  []candidate     // of one band
 	guesses [][bands]uint32 // by run, about where the keys of the point stand
@@ -66,15 +67,22 @@ const (
 // Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd of more than
 // most. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
 func (s *Searcher) Neighbours(p Point, most Crowd) (near []Near, isCrowded bool) {
-	s.found = s.found[:0]
+	near, isCrowded, _ = s.NeighboursUpTo(p, most, math.MaxInt)
+	return near, isCrowded
+}
+
+// NeighboursUpTo is Neighbours for a caller who needs only to know whether there are more than enough: then isWhole is false, and near lacks some. In a
+// crowd of thousands it takes little time to find a thousand.
+func (s *Searcher) NeighboursUpTo(p Point, most Crowd, enough int) (near []Near, isCrowded, isWhole bool) {
+	s.found, s.enough = s.found[:0], enough
 	if s.lists != nil {
 		s.found = append(s.found, s.lists.Of(p.Slot)...)
 		if isLarge := s.lists.isLarge(p.Slot); !s.lists.IsDense(p.Slot) && (most != All || !isLarge) {
-			return s.found, isLarge
+			return s.found, isLarge, true
 		}
 	}
 	isCrowded = s.search(p, most)
-	return s.found, isCrowded
+	return s.found, isCrowded, len(s.found) <= enough
 }
 
 // search appends the neighbours of a point to those that were found before.
@@ -91,7 +99,7 @@ func (s *Searcher) search(p Point, most Crowd) (isCrowded bool) {
 // searchLevel is search in one level.
 func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Levels]bool, most int) (isCrowded bool) {
 	q := s.query(l, p, has)
-	q.looked.begin()
+	q.looked.begin(q.size())
 	for _, n := range q.found { // they must not be found again
 		if ord := q.ordinal(n.Slot); ord != none {
 			q.looked.add(ord)
@@ -99,6 +107,9 @@ func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Level
 	}
 	q.guess()
 	for band := range bands {
+		if len(s.found) > s.enough {
+			break
+		}
 		key := q.keys[band]
 		q.look(band, key)
 		if q.isCrowd(band, key, most) {
@@ -304,7 +315,9 @@ func (q *query) takeAll(band int, key uint32) {
 			part := b.list.Chunk(from)
 			part = part[:min(len(part), b.to-from)]
 			for _, e := range part {
-				q.take(uint32(e))
+				if !q.looked.has(uint32(e)) { // in a crowd, nearly all were looked at in another band
+					q.take(uint32(e))
+				}
 			}
 			from += len(part)
 		}
