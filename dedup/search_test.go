@@ -3,7 +3,10 @@ package dedup
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/neardup/neardup"
@@ -181,5 +184,58 @@ func TestContexts(t *testing.T) {
 	}
 	if n, err := d.DeleteFunc(func(e Entry[int]) bool { return e.ID == 1 && e.Length > 10 }); n != 1 || err != nil || d.Len() != 0 {
 		t.Errorf("%d deleted, %v", n, err)
+	}
+}
+
+// TestSearchInCrowd: in a crowd of more than a thousand, a search compares with the nearest ones only, and finds as many as it is asked for.
+func TestSearchInCrowd(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(8, 8))
+	word := func() string {
+		return fmt.Sprintf("w%c%c%c%c", 'a'+rnd.IntN(26), 'a'+rnd.IntN(26), 'a'+rnd.IntN(26), 'a'+rnd.IntN(26))
+	}
+	page := make([]string, 120)
+	for i := range page {
+		page[i] = word()
+	}
+	letter := func() neardup.Text {
+		own := slices.Clone(page)
+		own[rnd.IntN(len(own))], own[rnd.IntN(len(own))] = word(), word()
+		return neardup.Text(strings.Join(own, " "))
+	}
+	d, err := New[int](Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters := map[int]neardup.Text{}
+	for i := range 1500 {
+		letters[i] = letter()
+		if err := d.Add(i, letters[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{1, 10, mostFound, math.MaxInt} {
+		found, err := d.SearchN(t.Context(), letter(), most)
+		if err != nil || len(found) != min(most, mostFound) {
+			t.Errorf("%d found, of at most %d: %v", len(found), most, err)
+		}
+		for i, m := range found {
+			if m.Probability < 0.5 || i > 0 && m.Probability > found[i-1].Probability {
+				t.Errorf("match %d has the probability %g", i, m.Probability)
+			}
+		}
+	}
+	if found, added, err := d.AddIfNew(t.Context(), 5000, letter(), 3); err != nil || added || len(found) != 3 {
+		t.Errorf("a letter was added: %t, %d found, %v", added, len(found), err)
+	}
+	if found, added, err := d.AddIfNew(t.Context(), 5001, neardup.Text("this is another letter, which nobody else has signed so far, and it has words of its own"), 3); err != nil || !added || len(found) > 0 {
+		t.Errorf("another letter was added: %t, %d found, %v", added, len(found), err)
+	}
+	// One that is in the crowd finds itself first.
+	for m, err := range d.Search(t.Context(), letters[700]) {
+		if err != nil || m.ID != 700 || m.Kind != neardup.Identical {
+			t.Errorf("the first match of letter 700 is %v, %v", m, err)
+		}
+		break
 	}
 }

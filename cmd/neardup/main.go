@@ -36,6 +36,7 @@
 // The rooms beside it:
 //
 //	input/     find files, and read items, documents, records and values from them
+//	reading/   read many files at once, on all processors
 //	pipeline/  the stages of a call: load, compare, group, write, say
 //	output/    write collections in any format, and tables
 //	rows/      values with types, and how each format writes them

@@ -2,10 +2,10 @@
 //
 //	find     the inputs                                 dedup.go, package input
 //	learn    common lines, statistics, a schema         corpus.go, schema.go
-//	load     documents, with several workers            load.go, ids.go
+//	load     documents, with several workers            load.go, ids.go, package reading
 //	compare  and group                                  auto.go, method.go, group.go, given.go
 //	name     the groups                                 groups.go
-//	write    pairs, groups, collections, audit, page    results.go, cleaned.go, audit.go, report.go, package output
+//	write    pairs, groups, collections, audit, page    results.go, again.go, cleaned.go, audit.go, report.go, package output
 //	say      what was found                             summary.go
 //
 // Each stage takes the part of the Options that it needs.
