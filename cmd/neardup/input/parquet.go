@@ -116,10 +116,31 @@ func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parqu
 		}
 	}
 	s.Header.Parquet = &parquetHeader{p.Schema(), p.Compression(), sync.OnceValues(func() (*rows.ParquetReader, error) {
+		p, done, err := s.stillOpen(p, cols.Room)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 		isText, err := s.textColumns(p)
 		return rows.NewParquetReader(p.Schema(), isText), err
 	})}
 	return p, nil
+}
+
+// stillOpen returns a file that was opened, and opens it again if it can: whoever uses its rows may be so far behind that it has been closed.
+func (s *Source) stillOpen(p *parquet.File, room int64) (*parquet.File, func(), error) {
+	if s.Copy == nil && !s.Regular() {
+		return p, func() {}, nil
+	}
+	from, size, done, err := s.file(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p, err = parquet.Open(from, size, room); err != nil {
+		done()
+		return nil, nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	return p, done, nil
 }
 
 // needed returns the columns that the documents need.
