@@ -137,8 +137,8 @@ func endOf(begin []byte) byte {
 	return '\n'
 }
 
-// fill begins a new block with the first n bytes of rest, and reads what follows. The first block is filled as far as possible, so that what is
-// guessed from it does not depend on how much R gives at once.
+// fill begins a new block with the first n bytes of rest, and reads what follows. A block is filled as far as possible, so that neither what is guessed
+// from the first one nor how many there are depends on how much R gives at once.
 func (l *LineReader) fill(n int) {
 	block := new([]byte)
 	if n <= blockRoom-blockSize {
@@ -147,13 +147,7 @@ func (l *LineReader) fill(n int) {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
-	least, read := 1, 0
-	switch {
-	case l.block == nil:
-		least = blockSize
-	case n > blockSize: // a long line is copied a few times only, however little R gives at once
-		least = n / 2
-	}
+	least, read := max(blockSize, n/2), 0 // a long line is copied a few times only
 	for read < least && l.err == nil {
 		var more int
 		more, l.err = l.R.Read((*block)[n+read:])

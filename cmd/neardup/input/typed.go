@@ -44,7 +44,7 @@ func (it *Item) Typed(s *Source, cols Columns) (fields rows.Struct, err error) {
 		if err != nil {
 			return nil, err
 		}
-		fields = rows.Struct{{Name: cols.ID, Value: d.ID}, {Name: cols.Texts()[0], Value: d.Text}}
+		fields = rows.Struct{{Name: cols.ID, Value: d.ID}, {Name: cols.Texts()[0], Value: strings.Clone(d.Text)}} // a line is valid for a while only
 	}
 	return fields, nil
 }
