@@ -66,8 +66,8 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 	flush := func() error {
 		n := len(now.docs)
 		now.arrivals = slices.Grow(now.arrivals[:0], n)[:n]
-		parallel.Each((n+15)/16, func(job int) {
-			for i := job * 16; i < min(n, job*16+16); i++ {
+		parallel.ChunksOf(16, n, func(_, from, to int) {
+			for i := from; i < to; i++ {
 				made, err := d.maker.Make(now.docs[i])
 				now.arrivals[i] = arrival[ID]{id: now.ids[i], doc: made, err: err}
 			}
@@ -151,7 +151,7 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 	return flush()
 }
 
-// atOnce returns how many bytes of text are read before they are added: so many that all processors have work, and a small part of the memory.
+// atOnce returns how many bytes of text a batch holds: enough to keep all processors busy, and a small part of the memory.
 func (d *Deduplicator[ID]) atOnce() int64 {
 	return min(8<<20*int64(runtime.GOMAXPROCS(0)), max(d.options.Memory/atOnceShare, 1<<20))
 }

@@ -128,7 +128,7 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 		}
 		shares := [2]float64{math.Sqrt(1 - r.Fine), math.Sqrt(r.Fine)}
 		for _, t := range r.Terms {
-			weight := float64(t.Weight) * (1 / math.Sqrt(squares[t.Feature&1])) * shares[t.Feature&1] // no level of a term is without weight
+			weight := float64(t.Weight) * (1 / math.Sqrt(squares[t.Feature&1])) * shares[t.Feature&1]
 			if weight == 0 {
 				continue
 			}

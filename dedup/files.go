@@ -206,7 +206,7 @@ func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]b
 	return nil
 }
 
-// errFull is the error of an addition for which there is no number left.
+// errFull is returned when a Deduplicator is full.
 var errFull = fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 
 // room returns how many more documents it can hold.

@@ -137,8 +137,8 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 	size := 0
 	flush := func() error {
 		read = append(read[:0], make([]reading, len(now))...)
-		parallel.Each((len(now)+perRead-1)/perRead, func(n int) {
-			for i := n * perRead; i < min((n+1)*perRead, len(now)); i++ {
+		parallel.ChunksOf(perRead, len(now), func(_, from, to int) {
+			for i := from; i < to; i++ {
 				read[i] = f.read(now[i].text)
 			}
 		})

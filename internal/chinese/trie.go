@@ -3,8 +3,6 @@ package chinese
 import (
 	"math/bits"
 	"unicode/utf8"
-
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file has the trie of the dictionary. gse has one, too, but goes through it byte by byte, and
@@ -96,7 +94,7 @@ func (t *trie) insert(text string, cost uint32, tag int32) {
 	place, before := uint32(0), uint32(0)
 	for n := 0; text != ""; n++ {
 		size, _ := unit(text)
-		u := t.add(lex.Bytes(text[:size]))
+		u := t.add([]byte(text[:size]))
 		if n == 1 {
 			w, m := t.filtered(before, u)
 			t.filter[w] |= m

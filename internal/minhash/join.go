@@ -87,18 +87,17 @@ func NewFiled(values int, least float64, memory int64) *Filed {
 	return &Filed{layout: layout, least: least, memory: memory, file: textfile.Temporary(memory / filedShare)}
 }
 
-// Add adds signatures and returns the place of the first one, which is not 0; the others follow at a distance of [Filed.Step]. Several goroutines may add
-// signatures, some hundred at a time.
-func (f *Filed) Add(signatures [][]uint32) (place int64, err error) {
+// Add adds signatures and returns their places, which are not 0. Several goroutines may add signatures, some hundred at a time.
+func (f *Filed) Add(signatures [][]uint32) (places []int64, err error) {
 	size := 8 * f.layout.Words
-	place, err = f.file.AppendAll(slices.Repeat([]int{size}, len(signatures)), func(i int, to []byte) {
+	places, err = f.file.AppendAll(slices.Repeat([]int{size}, len(signatures)), func(i int, to []byte) {
 		copy(to, slots.Bytes(f.layout.document(signatures[i])))
 	})
-	return place + 1, err
+	for i := range places {
+		places[i]++
+	}
+	return places, err
 }
-
-// Step is how far apart the places are of signatures that were added together.
-func (f *Filed) Step() int64 { return textfile.Bytes(8 * f.layout.Words) }
 
 // Pairs calls take with the pairs of signatures at some places that are similar, by their positions there, A < B, until it returns false.
 // others is how many bytes of the memory others have. If a signature cannot be read any more, that is the error.

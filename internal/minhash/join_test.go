@@ -64,10 +64,10 @@ func TestFiled(t *testing.T) {
 		var places []int64
 		for _, s := range all {
 			at, err := f.Add([][]uint32{s})
-			if err != nil || at == 0 {
+			if err != nil || at[0] == 0 {
 				t.Fatal(at, err)
 			}
-			places = append(places, at)
+			places = append(places, at...)
 		}
 		var lists [2][]string
 		for k := range lists {
@@ -117,7 +117,7 @@ func TestFiledWithoutFolder(t *testing.T) {
 			failed = err
 			break
 		}
-		places = append(places, at)
+		places = append(places, at...)
 	}
 	if failed == nil || !strings.Contains(failed.Error(), "temporary file") || len(places) < 100 {
 		t.Fatalf("%v after %d signatures", failed, len(places))

@@ -34,7 +34,12 @@ func Each(n int, do func(i int)) {
 // Chunks is [Each] for n items in chunks of [Chunk]. do gets the number of the chunk, and its items
 // from..to; the last chunk may be shorter.
 func Chunks(n int, do func(number, from, to int)) {
-	Each((n+Chunk-1)/Chunk, func(i int) { do(i, i*Chunk, min(n, (i+1)*Chunk)) })
+	ChunksOf(Chunk, n, do)
+}
+
+// ChunksOf is [Chunks] with chunks of another size, for items that take longer.
+func ChunksOf(size, n int, do func(number, from, to int)) {
+	Each((n+size-1)/size, func(i int) { do(i, i*size, min(n, (i+1)*size)) })
 }
 
 // InOrder runs the jobs 0 to n−1 on several goroutines and hands their results to take, in the

@@ -54,8 +54,8 @@ func (c *Column[T]) Empty() Column[T] {
 // MostRoom is how many values [Column.MakeRoom] makes room for at most.
 const MostRoom = chunk
 
-// MakeRoom makes room for the next n values, at most MostRoom. An error says that there is no temporary file, or that it cannot grow; then
-// nothing has changed. Without it, Append takes memory.
+// MakeRoom makes room for the next n values, at most MostRoom. It fails if the temporary file cannot be made or cannot grow;
+// then nothing has changed. Without it, Append takes memory.
 func (c *Column[T]) MakeRoom(n int) error {
 	if !canMap || c.spill == nil || c.n+n <= len(c.chunks)<<chunkBits || int64(len(c.chunks))*chunkBytes[T]()-c.spill.before < c.spill.most {
 		return nil

@@ -99,13 +99,6 @@ func (t *Table) AddAll(hashes []uint64, slots []uint32, hashOf func(slot uint32)
 // hasRoom reports whether n more slots leave so many free cells that a look-up sees some three cells.
 func (t *Table) hasRoom(n int) bool { return 5*(t.n+n) <= 4*t.cells.Len() }
 
-// Grow makes room for half as many slots again.
-func (t *Table) Grow(hashOf func(slot uint32) uint64) {
-	for 8*t.n > 4*t.cells.Len() {
-		t.grow(hashOf)
-	}
-}
-
 // grow doubles the cells, until each part has room for its slots. Slots keep their order within a part, so a table does not depend on the number of
 // processors.
 func (t *Table) grow(hashOf func(slot uint32) uint64) {

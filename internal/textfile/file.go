@@ -13,10 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -146,16 +145,16 @@ func (f *File) Append(text string) (at int64, err error) {
 	return at, err
 }
 
-// AppendAll is Append for texts of these sizes, one after the other, and returns where the first one is. If they are long, several goroutines
-// call fill, with the number of a text and the bytes to write it to. fill must not use the file.
-func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (first int64, err error) {
+// AppendAll is Append for texts of these sizes, one after the other. If they are long, several goroutines call fill, with the number of a text and
+// the bytes to write it to. fill must not use the file.
+func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (places []int64, err error) {
 	type job struct {
 		of       *block
 		from, to int // texts
 		size     int64
 	}
 	jobs := []job{{}}
-	all := int64(0)
+	places, all := make([]int64, len(sizes)), int64(0)
 	for i, n := range sizes {
 		j := &jobs[len(jobs)-1]
 		if j.to > j.from && j.size+Bytes(n) > mostBlock/8 {
@@ -163,48 +162,51 @@ func (f *File) AppendAll(sizes []int, fill func(i int, to []byte)) (first int64,
 			j = &jobs[len(jobs)-1]
 		}
 		j.to, j.size = i+1, j.size+Bytes(n)
+		places[i] = all
 		all += Bytes(n)
 	}
 	f.mu.Lock()
-	if first, err = f.next(all); err != nil {
+	first, err := f.next(all)
+	if err != nil {
 		f.mu.Unlock()
-		return 0, err
+		return nil, err
+	}
+	for i := range places {
+		places[i] += first
+	}
+	put := func(j *job, room []byte) {
+		for i := j.from; i < j.to; i++ {
+			text := room[:Bytes(sizes[i])]
+			fill(i, text[sumBytes:])
+			binary.LittleEndian.PutUint64(text, format.Checksum(text[sumBytes:], uint64(places[i])))
+			room = room[len(text):]
+		}
 	}
 	if len(jobs) == 1 {
 		defer f.mu.Unlock()
-		put(sizes, 0, len(sizes), f.room(all), first, fill)
-		return first, nil
+		put(&jobs[0], f.room(all))
+		return places, nil
 	}
-	// Each worker makes a block of its own, while others add behind them. How large they are makes no difference.
-	at := first
+	// Each job makes a block of its own, while others add behind them. How large they are makes no difference.
+	var filling sync.WaitGroup
 	for k := range jobs {
-		jobs[k].of = &block{at: at}
-		jobs[k].of.filled.Add(1)
-		f.blocks = append(f.blocks, jobs[k].of)
-		at += jobs[k].size
+		j := &jobs[k]
+		j.of = &block{at: places[j.from]}
+		j.of.filled.Add(1)
+		f.blocks = append(f.blocks, j.of)
+		filling.Go(func() {
+			bytes := make([]byte, j.size)
+			put(j, bytes)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			j.of.bytes = bytes
+			j.of.filled.Done()
+		})
 	}
 	f.held += all
 	f.mu.Unlock()
-	parallel.Each(len(jobs), func(k int) {
-		j := &jobs[k]
-		bytes := make([]byte, j.size)
-		put(sizes, j.from, j.to, bytes, j.of.at, fill)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		j.of.bytes = bytes
-		j.of.filled.Done()
-	})
-	return first, nil
-}
-
-// put writes the texts from..to−1, with their checksums, to what is at a place of the file.
-func put(sizes []int, from, to int, room []byte, at int64, fill func(i int, to []byte)) {
-	for i := from; i < to; i++ {
-		text := room[:Bytes(sizes[i])]
-		fill(i, text[sumBytes:])
-		binary.LittleEndian.PutUint64(text, format.Checksum(text[sumBytes:], uint64(at)))
-		room, at = room[len(text):], at+int64(len(text))
-	}
+	filling.Wait()
+	return places, nil
 }
 
 // next returns where the next so many bytes will be. It has what was added before written if both take too much memory. The caller holds the lock,
@@ -244,10 +246,7 @@ func (f *File) room(size int64) []byte {
 }
 
 // AppendBytes is Append for bytes.
-func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(view(b)) }
-
-// view returns bytes that nobody changes as a text.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(lex.String(b)) }
 
 // Cut drops the texts from a place on, in a file without a name, so that the next one stands there. Nobody may be reading them.
 func (f *File) Cut(at int64) {
@@ -407,7 +406,7 @@ func (f *File) Read(at int64, n int, buf *[]byte) string {
 		f.Fail(err)
 		return ""
 	}
-	return view(b[sumBytes:])
+	return lex.String(b[sumBytes:])
 }
 
 // Announce says that a text of n bytes will be read soon, so that whoever reads it waits less for the disk.

@@ -14,7 +14,7 @@ import (
 type Block struct {
 	Source int    // its number
 	Items  []Item // valid once [Block.Cut] was called
-	Blank  int    // lines of white space, which are no items
+	Blank  int    // blank lines, which are skipped
 
 	lines  *LineReader // from which the items are to be cut; nil if they are
 	memory *[]byte     // of which the items are parts; nil if nobody may use it again
@@ -22,7 +22,7 @@ type Block struct {
 }
 
 const (
-	mostInBlock  = 1024 // items that are no lines
+	mostInBlock  = 1024 // items other than lines
 	bytesInBlock = 1 << 18
 )
 

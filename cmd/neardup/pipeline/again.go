@@ -20,7 +20,7 @@ type pass[T any] struct {
 	frees bool // nobody keeps parts of lines
 
 	// work is called with the item of each document, by several goroutines, and use then with what it has made, in the order of the documents.
-	// Before the first one of a source with a header, begin is called. Each may be nil.
+	// Before the first one of a source with a header, begin is called. work and begin may be nil.
 	work  func(worker, i int, s *input.Source, it *input.Item) (T, error)
 	use   func(i int, s *input.Source, it *input.Item, made T) error
 	begin func(s *input.Source) error
@@ -55,19 +55,16 @@ func (p *pass[T]) run(c *collection, o *Reading, stdin io.Reader) error {
 			}
 		}
 		for _, x := range b.Made {
-			if x.doc != next || x.err != nil {
-				break
+			if x.doc != next {
+				return hasChanged(s)
 			}
 			next++
-			if p.use == nil {
-				continue
+			if x.err != nil {
+				return x.err
 			}
 			if err := p.use(x.doc, s, &b.Items[x.item], x.made); err != nil {
 				return err
 			}
-		}
-		if n := len(b.Made); n > 0 && b.Made[n-1].doc >= next {
-			return changedOr(b.Made, next, s)
 		}
 		if p.frees {
 			b.Release()
@@ -88,16 +85,6 @@ func (p *pass[T]) run(c *collection, o *Reading, stdin io.Reader) error {
 		err = hasChanged(&c.Sources[c.Doc(next).Source])
 	}
 	return err
-}
-
-// changedOr returns the error of the document with the number next, or if it is not among those of a block, that its source has changed.
-func changedOr[T any](all []again[T], next int, s *input.Source) error {
-	for _, x := range all {
-		if x.doc == next {
-			return x.err
-		}
-	}
-	return hasChanged(s)
 }
 
 // hasChanged is the error of a source in which documents are not there any more.

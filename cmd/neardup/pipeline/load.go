@@ -157,7 +157,7 @@ func (b *batch) process(l *loader, w *loadWorker) {
 		if end > from {
 			b.docs[i].ID = ids[from:end]
 		}
-		if from = end; b.bad[i] == nil && b.items[i].Saved == nil {
+		if from = end; b.bad[i] == nil {
 			l.ids.claim(&b.docs[i])
 		}
 	}
@@ -169,7 +169,6 @@ func (b *batch) document(i int, l *loader, w *loadWorker, made *content) {
 	if it.Saved != nil {
 		old := it.Saved.(*saved)
 		b.docs[i] = stored{Place: it.Place, ID: old.id, content: old.content}
-		l.ids.claim(&b.docs[i])
 		return
 	}
 	d, rec, err := b.parse(it, o, &l.sources[it.Source], &w.decoder)
@@ -275,9 +274,9 @@ func (b *batch) keepSignatures(m *method) error {
 	if len(b.signed) == 0 {
 		return nil
 	}
-	place, err := m.signatures.Add(b.signatures)
-	for i, of := range b.signed {
-		of.signature = place + int64(i)*m.signatures.Step()
+	places, err := m.signatures.Add(b.signatures)
+	for i, place := range places {
+		b.signed[i].signature = place
 	}
 	b.signed, b.signatures = nil, nil
 	return err
@@ -324,7 +323,10 @@ func (c *collection) collect(o *Options, l *loader, r *reading.Reader) error {
 		if block.Source < c.oldSources {
 			which = 0
 		}
-		if err := cmp.Or(b.err, c.takeBatch(o, b, all, known[which])); err != nil {
+		if b.err != nil {
+			return b.err
+		}
+		if err := c.takeBatch(o, b, all, known[which]); err != nil {
 			return err
 		}
 		if blank += block.Blank; !block.Last {

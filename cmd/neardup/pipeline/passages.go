@@ -377,16 +377,16 @@ func (c *collection) writeEdited(w *cli.Output, path string, o *Reading, stdin i
 	if err != nil {
 		return err
 	}
-	again := c.newPass(to.Cols)
-	again.begin = out.Begin
-	again.use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
+	p := c.newPass(to.Cols)
+	p.begin = out.Begin
+	p.use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
 		isKept, err := edit(i, s, it)
 		if err != nil || !isKept {
 			return err
 		}
 		return out.Write(s, it, nil)
 	}
-	return cmp.Or(again.run(c, o, stdin), out.End(), c.unchanged())
+	return cmp.Or(p.run(c, o, stdin), out.End(), c.unchanged())
 }
 
 // newEdited returns a writer for documents whose texts may change, so nothing is copied as it stands in a file of Parquet or a workbook.

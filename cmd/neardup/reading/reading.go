@@ -93,7 +93,7 @@ func workOn[T any](jobs <-chan *Block[T], worker int, work func(worker int, b *i
 	}
 }
 
-// most returns how many blocks may be in memory of the source whose turn it is, and of all others together.
+// most returns how many blocks of the source whose turn it is may be in memory.
 func (r *Reader) most() int {
 	return max(min(perWorker*r.Workers, int(r.Room/blockBytes)), aheadOf, r.Workers)
 }

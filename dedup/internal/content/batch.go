@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
@@ -23,29 +24,16 @@ type Batch struct {
 // A batchItem is what the entry of a document will be.
 type batchItem struct {
 	entry
-	sizes [2]int32 // of the signatures and of the text; 0 if there are no features
-	slot  uint32   // of the content; none if the store does not have it
-	first int32    // the first document with the same content; of no use if the store has it
-	isNew bool     // after Use: the slot is a new one
+	slot  uint32 // of the content; none if the store does not have it
+	first int32  // the first document with the same content; of no use if the store has it
+	isNew bool   // after Use: the slot is a new one
 }
 
-// none is no slot.
+// none stands for a slot that is not known.
 const none = ^uint32(0)
 
 // isNew reports whether document i is the first one with its content.
 func (b *Batch) isNew(i int) bool { return b.items[i].slot == none && b.items[i].first == int32(i) }
-
-// inFile returns how much of the file the content takes.
-func (x *batchItem) inFile() int64 {
-	if x.sizes[1] == 0 {
-		return 0
-	}
-	n := bytesInFile(int(x.sizes[1]))
-	if x.sizes[0] > 0 {
-		n += bytesInFile(int(x.sizes[0]))
-	}
-	return n
-}
 
 // Begin begins to add up to [MostAtOnce] documents. It finds out which of them have a content that the store has, or that an earlier one has.
 func (s *Store) Begin(docs []*Document) *Batch {
@@ -55,7 +43,7 @@ func (s *Store) Begin(docs []*Document) *Batch {
 		if slot, ok := s.Find(&d.Content); ok {
 			x.slot, d.Content = slot, s.At(slot) // whose body may differ, but not in what is compared
 		}
-		x.set(d)
+		x.set(&d.Content)
 	})
 	if len(docs) == 1 {
 		return b
@@ -69,20 +57,15 @@ func (s *Store) Begin(docs []*Document) *Batch {
 	return b
 }
 
-// set sets what is known before a text is in the file.
-func (x *batchItem) set(d *Document) {
-	c := &d.Content
+// set sets the entry. One whose text is not in the file yet has no place.
+func (x *batchItem) set(c *Content) {
 	x.entry = entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(min(c.bytes, math.MaxInt32)), users: 1}
-	if c.bytes > 0 {
-		x.sizes = [2]int32{int32(d.Set.Bytes()), int32(x.bytes)}
-	}
 }
 
 // each calls do for each document, on all processors.
 func (b *Batch) each(do func(i int, d *Document, x *batchItem)) {
-	const perJob = 16
-	parallel.Each((len(b.docs)+perJob-1)/perJob, func(job int) {
-		for i := job * perJob; i < min(len(b.docs), (job+1)*perJob); i++ {
+	parallel.ChunksOf(16, len(b.docs), func(_, from, to int) {
+		for i := from; i < to; i++ {
 			do(i, b.docs[i], &b.items[i])
 		}
 	})
@@ -94,24 +77,23 @@ func (b *Batch) Write() (n int, err error) {
 	if err := cmp.Or(s.tidy(), s.entries.MakeRoom(len(b.docs))); err != nil {
 		return 0, err
 	}
-	var of []int32       // the documents
-	var sizes []int      // of the signatures and of the text of each
-	places := []int64{0} // where each text ends, from the beginning of all
+	var of []*Document // those that are to be written
+	var sizes []int    // of the signatures and of the text of each
 	for n < len(b.items) {
 		if x := &b.items[n]; b.isNew(n) && x.bytes > 0 {
-			if x.bytes == math.MaxInt32 {
-				err = fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", b.docs[n].bytes)
+			d := b.docs[n]
+			if d.bytes > math.MaxInt32 {
+				err = fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", d.bytes)
 				break
 			}
-			of, sizes = append(of, int32(n)), append(sizes, int(x.sizes[0]), int(x.sizes[1]))
-			places = append(places, places[len(places)-1]+bytesInFile(int(x.sizes[0]))+bytesInFile(int(x.sizes[1])))
+			of, sizes = append(of, d), append(sizes, d.Set.Bytes(), d.bytes)
 		}
 		n++
 	}
 	b.docs, b.items = b.docs[:n], b.items[:n]
 	if len(of) > 0 {
-		first, failed := s.file.AppendAll(sizes, func(k int, to []byte) {
-			if d := b.docs[of[k/2]]; k%2 == 0 {
+		places, failed := s.file.AppendAll(sizes, func(k int, to []byte) {
+			if d := of[k/2]; k%2 == 0 {
 				d.Set.Append(to[:0])
 			} else {
 				d.stored(func(text string) { copy(to, text) })
@@ -120,14 +102,11 @@ func (b *Batch) Write() (n int, err error) {
 		if failed != nil {
 			return 0, failed
 		}
-		parallel.Chunks(len(of), func(_, from, to int) {
-			for k := from; k < to; k++ {
-				d := b.docs[of[k]]
-				d.at, d.file, d.body, d.own = first+places[k+1]-bytesInFile(d.bytes), s.file, "", nil
-				d.form |= signedForm(&d.Set)
-				b.items[of[k]].set(d)
-			}
-		})
+		for k, d := range of {
+			d.at, d.file, d.body, d.own = places[2*k+1], s.file, "", nil
+			d.form |= signedForm(&d.Set)
+		}
+		b.each(func(i int, d *Document, x *batchItem) { x.set(&d.Content) })
 	}
 	for i := range b.items {
 		if x := &b.items[i]; x.slot == none && x.first != int32(i) {
@@ -168,7 +147,7 @@ func (b *Batch) Use(n int) {
 }
 
 // New returns the slots of the contents that are new, and their signatures.
-func (b *Batch) New() (slots []uint32, sets []*Signatures) {
+func (b *Batch) New() (slots []uint32, sets []*signature.Set) {
 	for i := range b.items {
 		if x := &b.items[i]; x.isNew {
 			slots, sets = append(slots, x.slot), append(sets, &b.docs[i].Set)

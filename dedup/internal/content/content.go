@@ -81,9 +81,6 @@ type Own struct {
 	Record bool            // it is of a record
 }
 
-// Signatures are those of a document.
-type Signatures = signature.Set
-
 // A Document is a content with what is known of the document that has it.
 type Document struct {
 	Content

@@ -123,9 +123,6 @@ func (c *Content) readSigned(use func(b string)) {
 	}
 }
 
-// bytesInFile returns how much of a file n bytes take.
-func bytesInFile(n int) int64 { return textfile.Bytes(n) }
-
 // inFile returns how much of a file a content takes, with its signatures.
 func (c *Content) inFile() int64 {
 	if c.bytes == 0 {

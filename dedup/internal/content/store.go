@@ -33,6 +33,12 @@ func (s *Contents) At(slot uint32) Content {
 	return Content{Digest: e.digest, form: form(e.place >> placeBits), bytes: int(e.bytes), file: s.file, at: int64(e.place & (1<<placeBits - 1))}
 }
 
+// inFile returns how much of the file the content takes, with its signatures.
+func (e *entry) inFile() int64 {
+	c := Content{form: form(e.place >> placeBits), bytes: int(e.bytes)}
+	return c.inFile()
+}
+
 // Announce says that the text in a slot will be read soon.
 func (s *Contents) Announce(slot uint32) {
 	if c := s.At(slot); c.bytes > 0 {

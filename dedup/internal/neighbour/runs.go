@@ -25,8 +25,8 @@ func (x *index) add(to []uint32, set func(i, ord int)) {
 		*x.ordinals.Change(slot) = uint32(first + i)
 		x.slots.Set(uint32(first+i), slot)
 	}
-	parallel.Each((len(to)+perJob-1)/perJob, func(job int) {
-		for i := job * perJob; i < min(len(to), (job+1)*perJob); i++ {
+	parallel.ChunksOf(perJob, len(to), func(_, from, to int) {
+		for i := from; i < to; i++ {
 			set(i, first+i)
 		}
 	})

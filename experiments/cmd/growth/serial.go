@@ -19,7 +19,7 @@ import (
 // the speed-up that it allows on 16 and 64 processors (Amdahl 1967).
 
 // workers are functions of whose goroutines there are as many as processors, or which belong to the Go runtime.
-var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|\.(evidence|sums)\.func|reading\.workOn|minhash\.NewTables\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
+var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|\.(evidence|sums)\.func|reading\.workOn|textfile\.\(\*File\)\.AppendAll\.func|minhash\.NewTables\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
 
 // stages name what is serial: the first one of which a sample has a function counts.
 var stages = []struct {
