@@ -8,7 +8,7 @@ import (
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/output"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/write"
 )
 
 // This file has the command diff: what two calls decide differently.
@@ -95,7 +95,7 @@ func (c *diffCommand) Run(of *call) error {
 // compare calls note for each document, in the order of the first file, and then for those of the second file alone, in its order.
 func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	second := map[string]string{}
-	err := pipeline.ReadClusters(c.B, func(id, kept string) error {
+	err := write.ReadClusters(c.B, func(id, kept string) error {
 		if _, twice := second[id]; twice {
 			return fmt.Errorf("the id %q is there twice", id)
 		}
@@ -106,7 +106,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 		return err
 	}
 	seen := map[string]bool{}
-	err = pipeline.ReadClusters(c.A, func(id, kept string) error {
+	err = write.ReadClusters(c.A, func(id, kept string) error {
 		if seen[id] {
 			return fmt.Errorf("the id %q is there twice", id)
 		}
@@ -120,7 +120,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	if err != nil {
 		return err
 	}
-	return pipeline.ReadClusters(c.B, func(id, kept string) error {
+	return write.ReadClusters(c.B, func(id, kept string) error {
 		if seen[id] {
 			return nil
 		}

@@ -12,7 +12,10 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/group"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/dedup"
 )
@@ -26,7 +29,7 @@ func (of *call) load(f flags) (*pipeline.Loaded, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return o.LoadCollection(of.stdin, of.stderr)
+	return pipeline.Load(o, of.stdin, of.stderr)
 }
 
 type explainCommand struct {
@@ -51,15 +54,15 @@ func (c *explainCommand) Run(of *call) error {
 			return fmt.Errorf("no document has the id %q", id)
 		}
 	}
-	e, err := l.Deduplicator.Explain(numbers[c.A], numbers[c.B])
+	e, err := l.Deduplicator().Explain(numbers[c.A], numbers[c.B])
 	if err != nil {
 		return err
 	}
-	return writeExplanation(of.stdout, e, c.Features, l.Options)
+	return writeExplanation(of.stdout, e, c.Features, l.Options())
 }
 
 // writeExplanation writes why two documents are near-duplicates, or not.
-func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *pipeline.Options) error {
+func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.Options) error {
 	w := bufio.NewWriter(out)
 	answer, needed := "no near-duplicates", fmt.Sprintf("a probability of %.2f", o.Method.Probability)
 	if e.Duplicate {
@@ -118,7 +121,7 @@ type compareCommand struct {
 func (c *compareCommand) Run(of *call) error {
 	var f neardup.Fingerprinter
 	for step := range strings.SplitSeq(c.Normalize, ",") {
-		if err := pipeline.SetStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
+		if err := options.SetStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
 			return usageError{err}
 		}
 	}
@@ -143,7 +146,7 @@ func (c *compareCommand) Run(of *call) error {
 		}
 	}
 	for i, text := range texts {
-		if pipeline.IsBlank(text) {
+		if corpus.IsBlank(text) {
 			_, err := fmt.Fprintf(of.stdout, "%s has no text, so there is nothing to compare\n", []string{c.A, c.B}[i])
 			return err
 		}
@@ -192,7 +195,7 @@ type calibrateCommand struct {
 
 // Run moves the decision by labelled pairs.
 func (c *calibrateCommand) Run(of *call) error {
-	read, err := pipeline.ReadLabels(c.Labels)
+	read, err := group.ReadLabels(c.Labels)
 	if err != nil {
 		return err
 	}
@@ -217,7 +220,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		}
 		labels = append(labels, dedup.Label[int]{A: a, B: b, Duplicate: r.Same})
 	}
-	cal, err := l.Deduplicator.Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
+	cal, err := l.Deduplicator().Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
 	if err != nil {
 		return err
 	}

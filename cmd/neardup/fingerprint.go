@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/neardup/neardup/cmd/neardup/fingerprints"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	neardupsql "github.com/neardup/neardup/sql"
 )
@@ -90,6 +91,5 @@ func (c *fingerprintCommand) Run(of *call) error {
 	case input.FormatOf(c.Out, "") != "parquet" && input.FormatOf(c.Out, "") != "csv":
 		return usageError{fmt.Errorf("--out %q: the table must be .parquet or .csv", c.Out)}
 	}
-	defer of.outs.Discard()
-	return o.NewCollection(of.stderr).Fingerprint(o, of.outs, of.stdin)
+	return fingerprints.Write(o, of.outs, of.stdin, of.stdout, of.stderr)
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/fingerprints"
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // The tables of fingerprint have what the library computes, for every document, in the order of the inputs.
@@ -54,7 +54,7 @@ func TestFingerprint(t *testing.T) {
 			case c.flags == "--bits=128":
 				cells[1], cells[2] = fmt.Sprint(int64(wide.Lo)), fmt.Sprint(int64(wide.Hi))
 			case c.flags == "--method=minhash":
-				cells[1] = strings.ReplaceAll(strings.Trim(fmt.Sprint(pipeline.Signed(sig)), "[]"), " ", ",")
+				cells[1] = strings.ReplaceAll(strings.Trim(fmt.Sprint(fingerprints.Signed(sig)), "[]"), " ", ",")
 			default:
 				cells[1] = fmt.Sprint(int64(fp))
 			}

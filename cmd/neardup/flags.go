@@ -10,7 +10,8 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/options"
+	"github.com/neardup/neardup/cmd/neardup/shards"
 )
 
 // This file has the flags of dedup and estimate, and checks them.
@@ -135,26 +136,26 @@ var flagGroups = [][2]string{
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
-func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
-	o := &pipeline.Options{
-		Reading: pipeline.Reading{
-			Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
+func (f *flags) options(given map[string]string) (*options.Options, error) {
+	o := &options.Options{
+		Reading: options.Reading{
+			Inputs: options.Inputs{Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom}, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
 			Cols:    input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader},
 			Workers: f.Workers,
 		},
-		Features: pipeline.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate, Values: f.Values},
-		Writing: pipeline.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,
+		Features: options.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate},
+		Writing: options.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,
 			JSON: f.JSON, Quiet: f.Quiet, ExitCode: f.ExitCode},
 		State: f.State,
 	}
 	o.Method.Name, o.Method.Least, o.Method.Probability, o.Method.Bias = f.Method, f.Similarity, f.Probability, f.Bias
 	o.Method.Group, o.Method.Keep = f.Group, f.Keep
-	o.Method.Bits, o.Method.Distance = f.Bits, f.Distance
+	o.Method.Bits, o.Method.Distance, o.Method.MinHash.Values = f.Bits, f.Distance, f.Values
 	o.Method.Blend.Content, o.Method.Blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}
 	for name, value := range given {
 		isGiven[name] = true
-		if !slices.Contains(pipeline.OwnFlags, name) {
+		if !slices.Contains(options.OwnFlags, name) {
 			o.Set = append(o.Set, "--"+name+"="+value)
 		}
 	}
@@ -168,10 +169,11 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 		return nil, err
 	}
 	if f.shard != "" {
-		if o.Shard, err = pipeline.ParseShard(f.shard); err != nil {
+		if o.Shard, err = options.ParseShard(f.shard); err != nil {
 			return nil, err
 		}
 		o.PartDir, o.State = o.State, ""
+		o.PartFiles = shards.Files(o.PartDir)
 	}
 	if f.Kinds != "" {
 		if err = o.Method.Kinds.UnmarshalText([]byte(f.Kinds)); err != nil {
@@ -186,7 +188,7 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 			return nil, fmt.Errorf("--memory %q: %w", f.Memory, err)
 		}
 	}
-	o.Cols.Room = pipeline.Room(o.Memory)
+	o.Cols.Room = options.Room(o.Memory)
 	if wrong := o.Check(isGiven); wrong != "" {
 		return nil, errors.New(wrong)
 	}

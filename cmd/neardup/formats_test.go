@@ -17,7 +17,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/write"
 )
 
 // home is the directory of the package. Tests work in others.
@@ -84,7 +84,7 @@ func TestOtherPrograms(t *testing.T) {
 		if status != 0 || stderr != test.said || read(t, "groups") != wantGroups {
 			t.Errorf("%s %q: status %d, said %q, groups %q", test.file, test.flags, status, stderr, read(t, "groups"))
 		}
-		var s pipeline.Summary
+		var s write.Summary
 		if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Documents != 5 || s.Duplicates != 2 {
 			t.Errorf("%s: summary %s", test.file, stdout)
 		}

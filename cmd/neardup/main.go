@@ -33,16 +33,31 @@
 //	fingerprint.go write fingerprints as a table, and SQL to join it
 //	upgrade.go     read what an earlier version kept
 //
-// The rooms beside it:
+// The stages of a call, each a package:
 //
-//	input/     find files, and read items, documents, records and values from them
-//	reading/   read many files at once, on all processors
-//	pipeline/  the stages of a call: load, compare, group, write, say
-//	output/    write collections in any format, and tables
-//	rows/      values with types, and how each format writes them
-//	review/    the page in which people look at pairs
-//	verify/    check an audit
-//	cli/       files that are written as a whole or not at all, compression, what is safe to print
+//	options/       the settings, checked
+//	corpus/        the documents of a call and their sources
+//	learn/         what must be known of all texts first
+//	load/          read the documents, by several workers
+//	group/         compare and group them
+//	write/         the outputs, and what was found; cleaned/ for collections
+//	pipeline/      the stages in their order
+//	shards/        a call divided among processes
+//	inside/        passages, and what leaks from tests
+//	fingerprints/  a table of fingerprints
+//	cost/          what a call would cost
+//
+// What they stand on:
+//
+//	input/         find files, and read items, documents, records and values from them
+//	reading/       read many files at once, on all processors
+//	output/        write collections in any format, and tables
+//	rows/          values with types, and how each format writes them; parquet/, workbook/
+//	review/        the page in which people look at pairs
+//	verify/        check an audit
+//	cli/           files that are written as a whole or not at all, compression, what is safe to print
+//	progress/      what is being done, and how much time is left
+//	sealed/        small files with a checksum
 package main
 
 import (
@@ -59,6 +74,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
@@ -120,7 +136,7 @@ type call struct {
 }
 
 // run checks the flags and runs a command, after change has changed the options.
-func (of *call) run(f flags, change func(*pipeline.Options) error) error {
+func (of *call) run(f flags, change func(*options.Options) error) error {
 	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}
@@ -128,12 +144,12 @@ func (of *call) run(f flags, change func(*pipeline.Options) error) error {
 	if err := change(o); err != nil {
 		return err
 	}
-	return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
+	return pipeline.Dedup(o, nil, of.outs, of.stdin, of.stdout, of.stderr)
 }
 
 func (c *dedupCommand) Run(of *call) error {
 	c.flags.shard = c.Shard
-	return of.run(c.flags, func(o *pipeline.Options) (err error) {
+	return of.run(c.flags, func(o *options.Options) (err error) {
 		if c.Shard != "" {
 			o.Command, err = c.keep(of.given)
 		}
@@ -143,7 +159,7 @@ func (c *dedupCommand) Run(of *call) error {
 
 func (c *recordsCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
-	return of.run(f, func(o *pipeline.Options) error {
+	return of.run(f, func(o *options.Options) error {
 		o.Cols.IsRecord, o.Cols.All = true, true
 		return nil
 	})
@@ -151,14 +167,14 @@ func (c *recordsCommand) Run(of *call) error {
 
 func (c *estimateCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
-	return of.run(f, func(o *pipeline.Options) error {
+	return of.run(f, func(o *options.Options) error {
 		o.Estimate = true
 		return nil
 	})
 }
 
 func (*versionCommand) Run(of *call) error {
-	_, err := fmt.Fprintln(of.stdout, pipeline.ProgramVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	_, err := fmt.Fprintln(of.stdout, options.ProgramVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return err
 }
 
@@ -277,16 +293,16 @@ func groups() (all []kong.Group) {
 // helpVars returns what the help takes from other files.
 func helpVars() kong.Vars {
 	var names, words []string
-	for _, t := range pipeline.Tokenizers {
+	for _, t := range options.Tokenizers {
 		names = append(names, t.Name+" ("+t.Help+")")
 	}
-	for _, s := range pipeline.Steps {
+	for _, s := range options.Steps {
 		words = append(words, s.Name+" ("+s.Help+")")
 	}
 	return kong.Vars{
 		"tokenizers": strings.Join(names, ", "),
 		"steps":      strings.Join(words, ", ") + "; urls=remove, emails=remove, dates=remove and numbers=remove remove them instead",
-		"weights":    pipeline.WeightsHelp(),
+		"weights":    options.WeightsHelp(),
 		"workers":    fmt.Sprint(runtime.GOMAXPROCS(0)),
 	}
 }

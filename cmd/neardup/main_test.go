@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // runIn runs the program in a directory with the given files.
@@ -497,7 +497,7 @@ func FuzzSaved(f *testing.F) {
 	f.Add("neardup\x00\x01")
 	f.Fuzz(func(t *testing.T, data string) {
 		s := input.Source{Path: "x"}
-		if err := pipeline.ReadSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(input.Item) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
+		if err := corpus.ReadSaved(&s, 0, strings.NewReader(data), corpus.Saved{Version: "v=1", Bits: 64}, func(input.Item) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
 			t.Fatalf("error without a place: %v", err)
 		}
 	})

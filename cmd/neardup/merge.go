@@ -9,7 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/shards"
 )
 
 // This file has the flag --shard of dedup, and the command merge, which puts together what the shards have done.
@@ -52,10 +54,10 @@ func (c *mergeCommand) Run(of *call) error {
 	switch {
 	case (c.Step == "") != (c.Shard == ""):
 		return usageError{errors.New("--step and --shard go together: the share of a step, such as --step join --shard 3/16")}
-	case c.Step != "" && !slices.Contains(pipeline.MergeSteps, c.Step):
-		return usageError{fmt.Errorf("--step %q: must be %s", c.Step, strings.Join(pipeline.MergeSteps, " or "))}
+	case c.Step != "" && !slices.Contains(shards.MergeSteps, c.Step):
+		return usageError{fmt.Errorf("--step %q: must be %s", c.Step, strings.Join(shards.MergeSteps, " or "))}
 	}
-	parts, err := pipeline.ReadParts(c.Parts)
+	parts, err := shards.ReadParts(c.Parts)
 	if err != nil {
 		return err
 	}
@@ -74,11 +76,11 @@ func (c *mergeCommand) Run(of *call) error {
 	if err := o.CheckLearnt(); err != nil {
 		return err
 	}
+	o.PartFiles = parts.Files()
 	if c.Step == "" {
-		o.Parts = parts
-		return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
+		return pipeline.Dedup(o, parts, of.outs, of.stdin, of.stdout, of.stderr)
 	}
-	s, err := pipeline.ParseShard(c.Shard)
+	s, err := options.ParseShard(c.Shard)
 	if err != nil {
 		return usageError{err}
 	}

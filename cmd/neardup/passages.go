@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/inside"
 	"github.com/neardup/neardup/passages"
 )
 
-// This file has the commands passages and decontaminate. Package passages finds what texts share, and package pipeline reads and writes.
+// This file has the commands passages and decontaminate. Package passages finds what texts share, and package inside reads and writes.
 
 // lengthFlags say how long a passage is.
 type lengthFlags struct {
@@ -86,8 +86,8 @@ func (c *passagesCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
 	cutting.MinDocuments = c.Documents
-	p := &pipeline.Passages{Length: length, Cut: cutting, Mask: c.Mask, Least: c.Least}
-	return o.RunPassages(p, of.outs, of.stdin, of.stdout, of.stderr)
+	p := &inside.Passages{Length: length, Cut: cutting, Mask: c.Mask, Least: c.Least}
+	return inside.FindPassages(o, p, of.outs, of.stdin, of.stdout, of.stderr)
 }
 
 type decontaminateCommand struct {
@@ -125,9 +125,9 @@ func (c *decontaminateCommand) Run(of *call) error {
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	p := &pipeline.Leaks{Tests: c.Tests, Format: c.TestFormat, ID: c.TestID, Length: length, Share: c.Share}
+	p := &inside.Leaks{Tests: c.Tests, Format: c.TestFormat, ID: c.TestID, Length: length, Share: c.Share}
 	for name := range strings.SplitSeq(c.Parts, ",") {
 		p.Parts = append(p.Parts, strings.TrimSpace(name))
 	}
-	return o.RunLeaks(p, of.outs, of.stdin, of.stdout, of.stderr)
+	return inside.FindLeaks(o, p, of.outs, of.stdin, of.stdout, of.stderr)
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/options"
 )
 
 // This file has the command rethreshold: the outputs of dedup again, from pairs that a call has found, with another border, other kinds, other
@@ -28,8 +28,8 @@ func (c *rethresholdCommand) Run(of *call) error {
 	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {
 		return usageError{errors.New("--kinds: equal texts are always in one group here; name identical, or use dedup")}
 	}
-	return of.run(f, func(o *pipeline.Options) error {
-		o.Given = &pipeline.GivenPairs{Path: c.Pairs, Labels: c.Labels}
+	return of.run(f, func(o *options.Options) error {
+		o.Given = options.Given{Path: c.Pairs, Labels: c.Labels}
 		if o.Method.Kinds == 0 {
 			o.Method.Kinds = neardup.AllKinds &^ neardup.SameForm
 		}

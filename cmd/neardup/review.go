@@ -1,11 +1,11 @@
 package main
 
-// This file has the command review. The page itself is made by package pipeline.
+// This file has the command review. The page itself is made by package write.
 
 import (
 	"fmt"
 
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 type reviewCommand struct {
@@ -21,7 +21,7 @@ type reviewCommand struct {
 func (c *reviewCommand) Run(of *call) error {
 	path := c.Report
 	if path == "" {
-		if path = "review.html"; pipeline.Exists(path) {
+		if path = "review.html"; cli.Exists(path) {
 			return fmt.Errorf("%s: there is such a file; give a name with --report", path)
 		}
 	}
@@ -34,10 +34,7 @@ func (c *reviewCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	if err = l.Group(l.Options, false); err == nil {
-		n, err = l.WriteReport(w, l.Options, of.stdin)
-	}
+	n, err := l.Report(w)
 	if err == nil {
 		err = of.outs.Commit()
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
+	"github.com/neardup/neardup/cmd/neardup/options"
 )
 
 // TestSaved checks that saved fingerprints can be the old collection, but only with the same
@@ -192,7 +192,7 @@ func TestWeightsFlag(t *testing.T) {
 		return status, out.String(), err.String()
 	}
 	runIn(t, map[string]string{"x.jsonl": b.String(), "bad.stats": "bad"}, "", "x.jsonl")
-	for _, w := range pipeline.Weightings {
+	for _, w := range options.Weightings {
 		args := []string{"--weights", w.Name, "--tokenizer", "words", "--distance", "5"}
 		_, first, _ := dedup(append(args, "x.jsonl")...)
 		for _, more := range [][]string{{"--workers", "1", "x.jsonl"}, {"--workers", "7", "-"}} {

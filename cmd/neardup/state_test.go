@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // revisions are JSON lines of documents, of which every other one is a revision of the one before.
@@ -68,7 +67,7 @@ func TestState(t *testing.T) {
 		if clusters := strings.Count(read(t, "clusters"), "\n"); clusters != 40 {
 			t.Errorf("%s: %d documents in clusters", part, clusters)
 		}
-		if pipeline.Exists("kept/run") {
+		if cli.Exists("kept/run") {
 			t.Error("the run has not ended")
 		}
 	}
@@ -84,7 +83,7 @@ func TestState(t *testing.T) {
 	if status, err := dedup("--state", "kept", "more.jsonl"); status != 1 || !strings.Contains(err, "more.jsonl:2: not JSON") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if pipeline.Exists("kept/run") {
+	if cli.Exists("kept/run") {
 		t.Error("a run that has failed has not ended")
 	}
 	write("other.jsonl", []string{`{"id":"y","text":"Some other text!"}`})
@@ -93,7 +92,7 @@ func TestState(t *testing.T) {
 	}
 	// One that was killed must be repeated.
 	write("kept/run", []string{`{"Old":0,"Inputs":[]}`})
-	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") || !pipeline.Exists("kept/run") {
+	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") || !cli.Exists("kept/run") {
 		t.Errorf("status %d, %s", status, err)
 	}
 	os.Remove("kept/run")
@@ -169,7 +168,7 @@ func TestStateKilled(t *testing.T) {
 				if kills++; said.Len() > 0 {
 					t.Fatalf("after %d kills: %s", kills, said.String())
 				}
-				if pipeline.Exists("pairs") && !pipeline.Exists("kept/run") { // it was killed after its last step
+				if cli.Exists("pairs") && !cli.Exists("kept/run") { // it was killed after its last step
 					break
 				}
 			}

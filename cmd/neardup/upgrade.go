@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -19,7 +18,7 @@ type upgradeCommand struct {
 
 // Run reads the documents of a directory of an earlier version, which must have been made without settings of the text.
 func (c *upgradeCommand) Run(of *call) error {
-	if pipeline.Exists(filepath.Join(c.Old, "run")) {
+	if cli.Exists(filepath.Join(c.Old, "run")) {
 		return fmt.Errorf("%s:1: the last run did not end: repeat it first, with the version that began it", filepath.Join(c.Old, "run"))
 	}
 	if err := os.MkdirAll(c.New, 0o777); err != nil {

@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/cmd/neardup/verify"
+	"github.com/neardup/neardup/cmd/neardup/write"
 )
 
 // This file has the command verify, which checks what --audit wrote. Package verify does the checking.
@@ -39,8 +40,8 @@ func (c *verifyCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	all := o.NewCollection(of.stderr)
-	if err := all.FindInputs(o, of.stdin); err != nil {
+	all := corpus.New(o, of.stdin, of.stderr)
+	if err := all.Find(nil); err != nil {
 		return err
 	}
 	sources, err := namedSources(rows, all.Sources)
@@ -124,7 +125,7 @@ func readAudit(path string) (rows []verify.Row, err error) {
 		return nil, fmt.Errorf("%s: an audit to verify is a .csv or .jsonl file", path)
 	}
 	settings := ""
-	err = output.ReadTable(path, pipeline.AuditColumns, func(_ int32, row map[string]string) error {
+	err = output.ReadTable(path, write.AuditColumns, func(_ int32, row map[string]string) error {
 		rows = append(rows, verify.Row{Removed: row["removed"], At: row["at"], Kept: row["kept"], KeptAt: row["kept_at"], Shared: row["shared"],
 			Text: row["text_sha256"], KeptText: row["kept_text_sha256"], Source: row["sha256"], KeptSource: row["kept_sha256"]})
 		if row["at"] == "" || row["text_sha256"] == "" {

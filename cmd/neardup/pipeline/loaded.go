@@ -1,8 +1,13 @@
 package pipeline
 
 import (
+	"cmp"
 	"io"
 
+	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/group"
+	"github.com/neardup/neardup/cmd/neardup/options"
+	"github.com/neardup/neardup/cmd/neardup/write"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -10,26 +15,41 @@ import (
 
 // A Loaded is a collection in a Deduplicator.
 type Loaded struct {
-	*collection
-	Options      *Options
-	Deduplicator *dedup.Deduplicator[int] // by the number of a document
+	call
+	exact *group.Exact
 }
 
-// LoadCollection reads the inputs of a call.
-func (o *Options) LoadCollection(stdin io.Reader, stderr io.Writer) (*Loaded, error) {
-	fp, err := o.fingerprinter()
+// Load reads the inputs of a call with the method auto.
+func Load(o *options.Options, stdin io.Reader, stderr io.Writer) (*Loaded, error) {
+	fp, err := o.Fingerprinter()
 	if err != nil {
 		return nil, err
 	}
-	c := o.NewCollection(stderr)
-	if err := c.FindInputs(o, stdin); err != nil {
+	l := &Loaded{call: call{Corpus: corpus.New(o, stdin, stderr), o: o, fp: fp}}
+	if err := l.find(); err != nil {
 		return nil, err
 	}
-	if err := c.keepCopies(stdin, false); err != nil { // texts are read again
+	if err := l.KeepCopies(false); err != nil { // texts are read again
 		return nil, err
 	}
-	if err := c.load(o, fp, stdin); err != nil {
+	if l.exact, err = group.NewExact(l.Corpus, o, fp); err != nil {
 		return nil, err
 	}
-	return &Loaded{c, o, c.exact.d}, nil
+	return l, cmp.Or(l.load(nil, l.exact.Take), l.exact.Finish())
+}
+
+// Deduplicator returns the Deduplicator, in which ids are the numbers of documents.
+func (l *Loaded) Deduplicator() *dedup.Deduplicator[int] { return l.exact.Deduplicator() }
+
+// Options returns the settings of the call.
+func (l *Loaded) Options() *options.Options { return l.o }
+
+// Report groups the documents, and writes the page in which people look at pairs. It returns how many pairs that has.
+func (l *Loaded) Report(w io.Writer) (int, error) {
+	g, err := l.exact.Group(false)
+	if err != nil {
+		return 0, err
+	}
+	r := &write.Results{Corpus: l.Corpus, Options: l.o, Groups: g, Engine: l.exact}
+	return r.Report(w)
 }

@@ -1,0 +1,126 @@
+package corpus
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+)
+
+// This file counts what is read, and reports how the inputs were read as far as the user may not expect it.
+
+// Counts is what is counted as the documents are read.
+type Counts struct {
+	Bytes    int64             // of text
+	Bad      int               // lines and files that were skipped
+	Dropped  int               // documents without text that are left out
+	Repeated int               // documents that are left out since another one has their id
+	ByPlace  int               // documents without an id
+	Has      uint64            // the fields that any document has; see [input.Document]
+	Garbled  map[int32]Garbled // by the numbers of the sources
+	Texts    []uint64          // hashes of the texts of new documents, with the methods auto and cosine
+	Passed   []string          // files of other formats in directories
+	Hidden   []string          // hidden files and folders there
+}
+
+// SayNotes reports how the inputs were read, as far as the user may not expect it.
+func (c *Corpus) SayNotes() {
+	const most = 20
+	said := 0
+	say := func(format string, args ...any) {
+		if said++; said <= most {
+			fmt.Fprintln(c.Log.Notes, "neardup:", cli.Printable(fmt.Sprintf(format, args...), 500))
+		}
+	}
+	for i := range c.Sources {
+		if s := &c.Sources[i]; len(s.Notes) > 0 {
+			say("%s: %s", s.Path, strings.Join(s.Notes, "; "))
+		}
+	}
+	if said > most {
+		fmt.Fprintf(c.Log.Notes, "neardup: and %d more files of such kinds\n", said-most)
+	}
+	some := func(paths []string) string { return strings.Join(paths[:min(len(paths), 5)], ", ") }
+	if n := len(c.Read.Passed); n > 0 {
+		said = 0
+		say("%d files in the directories have other formats and are not read: %s", n, some(c.Read.Passed))
+	}
+	if n := len(c.Read.Hidden); n > 0 {
+		said = 0
+		say("%d hidden files and folders are not read: %s", n, some(c.Read.Hidden))
+	}
+	for _, name := range c.lacking() {
+		said = 0
+		say("no document has a field %q", name)
+	}
+	if c.Read.ByPlace > 0 {
+		said = 0
+		by := "their file and line"
+		if c.Reading.Cols.WithoutID == "hash" {
+			by = "a hash of their text"
+		}
+		say("%d documents have no %q; they are known by %s", c.Read.ByPlace, c.Reading.Cols.ID, by)
+	}
+}
+
+// Garbled counts items with bytes that are not UTF-8.
+type Garbled struct {
+	Items int
+	First int32 // its line
+}
+
+// AddGarbled adds what a batch of a source has.
+func (c *Corpus) AddGarbled(source int32, more Garbled) {
+	if more.Items == 0 {
+		return
+	}
+	if c.Read.Garbled == nil {
+		c.Read.Garbled = map[int32]Garbled{}
+	}
+	was := c.Read.Garbled[source]
+	c.Read.Garbled[source] = Garbled{was.Items + more.Items, cmp.Or(was.First, more.First)}
+}
+
+// lacking returns the fields of texts that no document has. A shard does not know, and merge has not read them.
+func (c *Corpus) lacking() (names []string) {
+	if c.Read.Has == 0 || c.Reading.Shard.Of > 0 || c.Reading.Cols.IsRecord {
+		return nil
+	}
+	for n, name := range c.Reading.Cols.Texts() {
+		if c.Read.Has>>n&1 == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// NoteGarbled adds a note to each source that has some.
+func (c *Corpus) NoteGarbled() {
+	for n, of := range c.Read.Garbled {
+		name := "UTF-8"
+		if e := c.Sources[n].Encoding; e != nil {
+			name = e.Name
+		}
+		c.Sources[n].Note("lines or rows with bytes that are not %s: %d, line %d is the first; such bytes count as spaces; --encoding names another encoding", name, of.Items, of.First)
+	}
+}
+
+// Skip reports what is wrong with the item at a place, or returns it if nothing may be skipped.
+func (c *Corpus) Skip(at input.Place, err error) error {
+	if err == input.ErrTooLong {
+		err = fmt.Errorf("%w, which is %d bytes", err, c.Reading.MaxLine)
+	}
+	if at.Line > 0 { // otherwise the error has a place already
+		err = fmt.Errorf("%s: %w", c.At(at), err)
+	}
+	if fatal := (fatalError{}); !c.Reading.SkipBad || errors.As(err, &fatal) {
+		return err
+	}
+	if c.Read.Bad++; c.Read.Bad <= 20 || at.Line == 0 {
+		fmt.Fprintln(c.Log.Errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package group
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/options"
+)
+
+// This file makes groups of documents from pairs of texts. Documents with the same text are in one group whatever the pairs are.
+
+// Texts are the different texts of a corpus.
+type texts struct {
+	corpus *corpus.Corpus
+	method *options.Method
+	groups *Groups
+	docs   [][]uint32     // the documents of each, in the order in which texts first occur
+	marks  []*corpus.Mark // of those with features; the others are near nothing
+	texts  []int          // for each mark, the number of its text
+}
+
+// newTexts lists the different texts. No two documents are in one group yet.
+func newTexts(c *corpus.Corpus, m *options.Method) *texts {
+	d := &texts{corpus: c, method: m, groups: Alone(c)}
+	var contents []*corpus.Content
+	for i := range c.Docs.Len() {
+		if t := c.Doc(i).Content; t.Number == 0 {
+			contents = append(contents, t)
+			t.Number = int32(len(contents))
+		}
+	}
+	d.docs = make([][]uint32, len(contents)) // parts of all
+	all, ends := make([]uint32, c.Docs.Len()), make([]int, len(contents)+1)
+	for i := range c.Docs.Len() {
+		ends[c.Doc(i).Content.Number]++
+	}
+	for n := range d.docs {
+		ends[n+1] += ends[n]
+		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
+	}
+	for i := range c.Docs.Len() {
+		n := c.Doc(i).Content.Number - 1
+		d.docs[n] = append(d.docs[n], uint32(i))
+	}
+	for n, t := range contents {
+		if !t.Empty {
+			d.marks, d.texts = append(d.marks, &t.Mark), append(d.texts, n)
+		}
+	}
+	return d
+}
+
+// listPairs lists the pairs of documents, of which there may be most.
+func (of *texts) listPairs(near iter.Seq[nearPair], most int) error {
+	old := of.corpus.Old
+	for _, same := range of.docs {
+		for a, i := range same {
+			if int(i) < old {
+				continue
+			}
+			for _, j := range same[:a] {
+				if err := of.groups.link(Pair{I: i, J: j, Value: of.method.Same()}, most); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for p := range near {
+		a, b := of.docs[of.texts[p.i]], of.docs[of.texts[p.j]]
+		if int(max(a[len(a)-1], b[len(b)-1])) < old {
+			continue
+		}
+		for _, i := range a {
+			for _, j := range b {
+				if err := of.groups.link(Pair{I: i, J: j, Value: p.value}, most); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// group groups the texts, and so the documents. Of equal old documents only the first is in a group. The groups
+// depend on the texts and on which are old; --keep chooses within them.
+func (of *texts) group(near iter.Seq[nearPair]) {
+	c := of.corpus
+	isOld := func(text int) bool { return int(of.docs[text][0]) < c.Old }
+	type rank struct {
+		isOld  bool
+		length int32
+		hash   uint64
+	}
+	ranks := make([]rank, len(of.docs)) // side by side, since sorting looks at them again and again
+	for text := range ranks {
+		t := c.Docs.At(of.docs[text][0]).Content
+		ranks[text] = rank{isOld(text), t.Length, t.Hash}
+	}
+	before := func(a, b int) bool {
+		x, y := &ranks[a], &ranks[b]
+		switch {
+		case x.isOld != y.isOld:
+			return x.isOld
+		case x.length != y.length:
+			return x.length > y.length
+		}
+		return x.hash < y.hash
+	}
+	k := textKeeper{texts: of, values: map[[2]int]float64{}, near: make([][]int, len(of.docs)), by: of.method.Linkage()}
+	byText, _ := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int], error) bool) {
+		for p := range near {
+			a, b := of.texts[p.i], of.texts[p.j]
+			if isOld(a) && isOld(b) {
+				continue
+			}
+			k.add(a, b, p.value)
+			pair := neardup.Pair[int]{A: a, B: b, Similarity: p.value}
+			if of.method.ValueName() == "distance" {
+				pair.Similarity, pair.Distance = 0, int(p.value)
+			}
+			if !yield(pair, nil) {
+				return
+			}
+		}
+	}, k.by, before) // the pairs have no errors, and the linkage is known
+	members := make([][]int, len(of.docs)) // of the group that each text represents; nil if it is alone
+	for text, root := range byText {
+		if text != root && members[root] == nil {
+			members[root] = []int{}
+		}
+	}
+	for text, root := range byText {
+		if members[root] != nil {
+			members[root] = append(members[root], text)
+		}
+	}
+	k.keepAll(byText, members, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranks[b].length, ranks[a].length), cmp.Compare(ranks[a].hash, ranks[b].hash))
+	})
+}
+
+// A textKeeper chooses the documents that groups keep, one group after the other, in the order in which package dedup does: no two that are kept are
+// near-duplicates, and around centres all others are near-duplicates of the one that their group keeps.
+type textKeeper struct {
+	*texts
+	values map[[2]int]float64 // of the pairs of texts
+	near   [][]int            // the texts that each one is paired with
+	kept   []bool             // whether a document of a text is kept
+	by     neardup.Linkage
+}
+
+// add adds a pair of texts.
+func (k *textKeeper) add(a, b int, value float64) {
+	at := [2]int{min(a, b), max(a, b)}
+	if _, again := k.values[at]; !again {
+		k.near[a], k.near[b] = append(k.near[a], b), append(k.near[b], a)
+	}
+	k.values[at] = value
+}
+
+// value returns that of a pair of texts, and whether they are near-duplicates.
+func (k *textKeeper) value(a, b int) (float64, bool) {
+	if a == b {
+		return k.method.Same(), true
+	}
+	v, ok := k.values[[2]int{min(a, b), max(a, b)}]
+	return v, ok
+}
+
+// first returns the document of a text that is kept if one of them is.
+func (k *textKeeper) first(text int) int {
+	docs := k.docs[text]
+	best := int(docs[0])
+	for _, j := range docs[1:] {
+		if j := int(j); best >= k.corpus.Old && k.prefers(j, best) { // old ones come first
+			best = j
+		}
+	}
+	return best
+}
+
+// prefers reports whether --keep likes a document better than another one.
+func (of *texts) prefers(a, b int) bool {
+	return of.method.Prefers()(a, int(of.corpus.Doc(a).Length), b, int(of.corpus.Doc(b).Length))
+}
+
+// isBetter is prefers, where old documents come first.
+func (k *textKeeper) isBetter(a, b int) bool {
+	isOldA, isOldB := a < k.corpus.Old, b < k.corpus.Old
+	return isOldA && !isOldB || isOldA == isOldB && k.prefers(a, b)
+}
+
+// mayKeep reports whether a group that root represents may keep a text instead.
+func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
+	if k.by == neardup.SingleLinkage {
+		return true
+	}
+	isCentre := !slices.ContainsFunc(texts, func(u int) bool { _, ok := k.value(t, u); return !ok })
+	return isCentre && !slices.ContainsFunc(k.near[t], func(u int) bool { return u != root && k.kept[u] })
+}
+
+// keepAll lets all groups choose, the one whose favourite is preferred first. byText has the text that represents the group of each text, and members the
+// texts of the groups of several. otherwise compares those of which none is preferred.
+func (k *textKeeper) keepAll(byText []int, members [][]int, otherwise func(t, u int) int) {
+	k.kept = make([]bool, len(members))
+	var roots []int
+	for text, root := range byText {
+		if text != root {
+			continue
+		}
+		if k.kept[root] = true; members[root] != nil {
+			roots = append(roots, root)
+		} else if len(k.docs[root]) > 1 { // which nobody can hinder
+			k.keep([]int{root}, root)
+		}
+	}
+	compare := func(t, u int) int { // is negative if a text is preferred to another one
+		if a, b := k.first(t), k.first(u); k.isBetter(a, b) {
+			return -1
+		} else if k.isBetter(b, a) {
+			return 1
+		}
+		return otherwise(t, u)
+	}
+	best := make([]int, len(members))
+	for _, root := range roots {
+		best[root] = slices.MinFunc(members[root], compare)
+	}
+	slices.SortStableFunc(roots, func(a, b int) int { return compare(best[a], best[b]) })
+	for _, root := range roots {
+		k.keep(members[root], root)
+	}
+}
+
+// keep chooses the document that a group keeps, and puts all others with it.
+func (k *textKeeper) keep(texts []int, root int) {
+	keep := root
+	for _, t := range texts {
+		if k.isBetter(k.first(t), k.first(keep)) && k.mayKeep(texts, t, root) {
+			keep = t
+		}
+	}
+	k.kept[root], k.kept[keep] = false, true
+	kept := k.first(keep)
+	for _, t := range texts {
+		for n, i := range k.docs[t] {
+			if int(i) == kept || int(i) < k.corpus.Old && n > 0 { // one of several equal old documents stands for all
+				continue
+			}
+			k.groups.Kept[i] = int32(kept)
+			if v, ok := k.value(t, keep); ok {
+				k.groups.Like[int(i)] = Pair{I: i, J: uint32(kept), Value: v}
+			}
+		}
+	}
+}

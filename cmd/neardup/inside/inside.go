@@ -1,0 +1,48 @@
+// Package inside has the commands that look inside documents: passages, which finds what they share, and decontaminate, which finds what leaks from
+// tests into them.
+package inside
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/load"
+	"github.com/neardup/neardup/cmd/neardup/options"
+)
+
+// This file has what both commands need.
+
+// prepare finds the sources, and returns how texts become features.
+func prepare(c *corpus.Corpus, o *options.Options) (*neardup.Fingerprinter, error) {
+	fp, err := o.Fingerprinter()
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := o.Written()
+	if err != nil {
+		return nil, err
+	}
+	return fp, c.Find(outputs)
+}
+
+// loadTexts loads the documents of a call. take gets them on a goroutine of its own.
+func loadTexts(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter, take func(documents <-chan []load.Taken) error) error {
+	feed := load.NewFeed(take)
+	l := load.Loader{Corpus: c, Options: o, Marker: load.Marker{Method: &o.Method, Fingerprinter: fp}, Take: feed.Take}
+	return cmp.Or(l.Run(), feed.Finish())
+}
+
+// sayRead prints how much was read.
+func sayRead(c *corpus.Corpus, w io.Writer, took time.Duration) {
+	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", c.New(), float64(c.Read.Bytes)/1e6, took.Seconds())
+	if c.Old > 0 {
+		fmt.Fprintf(w, "%d old documents besides\n", c.Old)
+	}
+	if c.Read.Bad > 0 {
+		fmt.Fprintf(w, "%d lines or files were skipped\n", c.Read.Bad)
+	}
+}

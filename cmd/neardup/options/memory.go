@@ -1,0 +1,30 @@
+package options
+
+import (
+	"runtime/debug"
+
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// This file says how much memory a call may use, and for what.
+
+// LimitMemory makes the garbage collector keep the program below most of the memory, if --memory was given, until end is called.
+func LimitMemory(memory int64) (end func()) {
+	if memory == 0 {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(memory * 9 / 10)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
+// Room returns how many bytes a reader of a file may take for what the file says about itself: a quarter of what a call may use.
+func Room(memory int64) int64 { return textfile.Budget(memory) / 4 }
+
+// MachineMemory returns the memory of the machine in bytes, or 0.
+func MachineMemory() float64 { return float64(textfile.Machine()) }
+
+// pairBytes is what a pair takes while a list grows: 32 bytes in the old list, and a quarter more in the new one.
+const pairBytes = 72
+
+// MostListed returns how many pairs are listed at most: half of the memory is for them.
+func MostListed(memory int64) int { return int(textfile.Budget(memory) / 2 / pairBytes) }

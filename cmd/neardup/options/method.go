@@ -1,0 +1,196 @@
+package options
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/papers"
+)
+
+// This file says when two documents are near-duplicates, and checks the flags that say so.
+
+// A Method says when two documents are near-duplicates.
+type Method struct {
+	Name      string
+	Group     string // auto, cosine: what a group is, see Linkage
+	Keep      string // auto, cosine: which document of a group to keep, see Prefers
+	Weighs    bool   // cosine: --weights was given
+	Bits      int    // of fingerprints
+	Distance  int    // simhash: the largest distance
+	MinHash   neardup.MinHash
+	Border         // auto, cosine, minhash
+	ByContent bool // whether only the content counts, without metadata
+	Blend     papers.Blend
+}
+
+// A Border says from where on a pair counts.
+type Border struct {
+	Least             float64      // the smallest similarity; 0 lets the probability decide
+	Probability, Bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
+	Kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
+}
+
+// linkages has what --group can name.
+var linkages = map[string]neardup.Linkage{"centres": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "chains": neardup.SingleLinkage}
+
+// preferences has what --keep can name. A preference reports whether document a is better to keep than b, by
+// their numbers and lengths.
+var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
+	"first":   func(a, _, b, _ int) bool { return a < b },
+	"longest": func(_, lengthA, _, lengthB int) bool { return lengthA > lengthB },
+	"newest":  func(a, _, b, _ int) bool { return a > b },
+}
+
+// Linkage returns what --group names.
+func (m *Method) Linkage() neardup.Linkage { return linkages[m.Group] }
+
+// Prefers returns what --keep names: whether document a is better to keep than b, by their numbers and lengths.
+func (m *Method) Prefers() func(a, lengthA, b, lengthB int) bool { return preferences[m.Keep] }
+
+// IsExact reports whether a Deduplicator compares the documents, by exact cosine.
+func (m *Method) IsExact() bool { return m.Name == "auto" || m.Name == "cosine" }
+
+// Same returns the value of a pair of equal documents: distance 0, or similarity or score 1.
+func (m *Method) Same() float64 {
+	if m.Name == "simhash" && m.ByContent {
+		return 0
+	}
+	return 1
+}
+
+// ValueName returns the name of the value of a pair.
+func (m *Method) ValueName() string {
+	switch {
+	case m.Name != "simhash":
+		return "similarity"
+	case m.ByContent:
+		return "distance"
+	}
+	return "score"
+}
+
+// Show returns a value as the outputs have it.
+func (m *Method) Show(value float64) string {
+	if m.Name == "simhash" && m.ByContent {
+		return fmt.Sprint(int(value))
+	}
+	return fmt.Sprintf("%.4f", value)
+}
+
+// Methods has what --method can name.
+var Methods = []string{"auto", "cosine", "minhash", "simhash"}
+
+// MethodsOf returns the methods that a flag can be used with.
+func MethodsOf(name string) []string {
+	for _, of := range []struct{ flags, methods string }{
+		{"bits distance save metadata content score", "simhash"},
+		{"values", "minhash"},
+		{"similarity", "auto cosine minhash"},
+		{"kinds probability bias", "auto cosine"},
+		{"group", "auto cosine minhash simhash"},
+		{"tokenizer", "cosine minhash simhash"},
+		{"weights stats", "cosine simhash"},
+	} {
+		if slices.Contains(strings.Fields(of.flags), name) {
+			return strings.Fields(of.methods)
+		}
+	}
+	return Methods
+}
+
+// setMethod checks the flags that choose a method, and sets what follows from them. given has the
+// names of the flags that the user set. setMethod returns what is wrong, or "".
+func (o *Options) setMethod(given map[string]bool) string {
+	m := &o.Method
+	m.ByContent = o.Cols.Metadata == ""
+	if !slices.Contains(Methods, m.Name) {
+		return fmt.Sprintf("--method %q: must be auto, cosine, minhash or simhash", m.Name)
+	}
+	for _, f := range slices.Sorted(maps.Keys(given)) {
+		if methods := MethodsOf(f); !slices.Contains(methods, m.Name) {
+			return fmt.Sprintf("--%s can only be used with --method %s", f, strings.Join(methods, ", "))
+		}
+	}
+	m.Weighs = given["weights"]
+	if m.Name == "minhash" && !given["similarity"] {
+		m.Least = 0.6
+	}
+	if wrong := m.check(given); wrong != "" {
+		return wrong
+	}
+	if m.Name != "simhash" && input.FormatOf(o.Against, "") == input.Fingerprints {
+		return "--against: saved fingerprints can only be used with --method simhash"
+	}
+	if m.ByContent {
+		return ""
+	}
+	switch {
+	case slices.Contains(o.Cols.MetadataNames(), ""):
+		return "--metadata: a name in the list is empty"
+	case given["distance"]:
+		return "--distance cannot be used with --metadata: --content and --score determine the distance"
+	case o.FingerprintFiles():
+		return "--metadata cannot be used with saved fingerprints, which have no metadata"
+	}
+	m.Distance = m.Blend.MaxDistance(m.Bits)
+	return ""
+}
+
+// check checks the values of the flags.
+func (m *Method) check(given map[string]bool) string {
+	switch {
+	case linkages[m.Group] == 0 && m.Group != "centres":
+		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.Group)
+	case preferences[m.Keep] == nil:
+		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.Keep)
+	case m.Bits != 64 && m.Bits != 128:
+		return fmt.Sprintf("--bits %d: must be 64 or 128", m.Bits)
+	case m.Distance < 0 || m.Distance > m.Bits:
+		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.Distance, m.Bits)
+	case m.MinHash.Values < 16 || m.MinHash.Values > 4096:
+		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.MinHash.Values)
+	}
+	return m.checkBorders(given)
+}
+
+// checkBorders checks the flags that say from where on a pair counts.
+func (m *Method) checkBorders(given map[string]bool) string {
+	isShare := func(x float64) bool { return x > 0 && x <= 1 }
+	switch {
+	case !isShare(m.Probability):
+		return fmt.Sprintf("--probability %g: must be above 0 and at most 1", m.Probability)
+	case !(m.Bias >= -20 && m.Bias <= 20):
+		return fmt.Sprintf("--bias %g: must be from -20 to 20", m.Bias)
+	case given["probability"] && given["similarity"]:
+		return "--probability and --similarity cannot be used together: one of them decides"
+	case !isShare(m.Least) && (given["similarity"] || m.Name == "minhash"):
+		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.Least)
+	case !isShare(m.Blend.Content):
+		return fmt.Sprintf("--content %g: must be above 0 and at most 1", m.Blend.Content)
+	case !isShare(m.Blend.Threshold):
+		return fmt.Sprintf("--score %g: must be above 0 and at most 1", m.Blend.Threshold)
+	case m.ByContent && (given["content"] || given["score"]):
+		return "--content and --score can only be used with --metadata"
+	}
+	return ""
+}
+
+// Deduplicator returns the settings of a Deduplicator for a call, which says with tell what it is doing.
+func (o *Options) Deduplicator(fp *neardup.Fingerprinter, tell func(dedup.Progress)) dedup.Options {
+	m := &o.Method
+	s := dedup.Options{Fingerprinter: *fp, Similarity: m.Least, Probability: m.Probability, Bias: m.Bias, Kinds: m.Kinds}
+	s.Memory, s.Progress = o.Memory*3/4, tell // the rest of the memory is for ids and places
+	if m.Name == "auto" {
+		s.Fingerprinter.Tokenizer = nil
+	}
+	s.Fingerprinter.Fields = o.Fields
+	if m.Weighs && fp.Weight == nil {
+		s.Fingerprinter.Weight = neardup.Count
+	}
+	return s
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package pipeline
-
-import "os"
-
-// maxRSS returns 0: the system does not say.
-func maxRSS(*os.ProcessState) int64 { return 0 }

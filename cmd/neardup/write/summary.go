@@ -1,0 +1,184 @@
+package write
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+)
+
+// This file has the summary of a call, as text or as JSON (--json).
+
+// A Summary is what a call has found.
+type Summary struct {
+	Documents  int `json:"documents"`
+	Texts      int `json:"texts"` // different ones
+	Old        int `json:"old"`   // documents
+	Duplicates int `json:"duplicates"`
+	Groups     int `json:"groups"`
+	Left       int `json:"left"` // documents without the duplicates
+	Blank      int `json:"without_text"`
+	Empty      int `json:"empty"`       // other texts without letters and digits
+	Dropped    int `json:"dropped"`     // documents without text that are left out
+	Repeated   int `json:"repeated"`    // documents that are left out since another one has their id
+	Bad        int `json:"bad"`         // lines and files that were skipped
+	PassedOver int `json:"passed_over"` // files of other formats
+
+	Method    string  `json:"method"`
+	Wrong     float64 `json:"wrong,omitempty"`    // duplicates that are none, as the probabilities say
+	Families  int     `json:"families,omitempty"` // forms that are filled in differently
+	Bytes     int64   `json:"bytes"`              // of text
+	Seconds   float64 `json:"seconds"`
+	described int
+	said      []string // sentences about the decision and the families
+	largest   []int    // the documents that the largest groups keep
+	members   []int    // of the group that each document keeps
+}
+
+// summarize counts what was found.
+func (r *Results) summarize(took time.Duration) (s Summary) {
+	s = Summary{Documents: r.Docs.Len() - r.Old, Old: r.Old, Duplicates: r.Groups.Duplicates(), Bad: r.Read.Bad, Dropped: r.Read.Dropped, Repeated: r.Read.Repeated, PassedOver: len(r.Read.Passed),
+		Method: r.Options.Method.Name, Bytes: r.Read.Bytes, Seconds: took.Seconds(), members: make([]int, r.Docs.Len())}
+	s.Left = s.Documents - s.Duplicates
+	for i := r.Old; i < r.Docs.Len(); i++ {
+		s.members[r.Groups.Kept[i]]++
+		t := r.Doc(i).Content
+		if t.Blank {
+			s.Blank++
+			continue
+		}
+		if !t.Counted && !r.Groups.HasKinds {
+			t.Counted = true
+			s.Texts++
+		}
+		if t.More != nil && len(t.More.Metadata) > 0 {
+			s.described++
+		}
+		if t.Empty {
+			s.Empty++
+		}
+	}
+	if r.Groups.HasKinds {
+		slices.Sort(r.Read.Texts)
+		r.Read.Texts = slices.Compact(r.Read.Texts)
+		s.Texts = len(r.Read.Texts)
+	}
+	for first, n := range s.members {
+		if n > 1 || n > 0 && first < r.Old {
+			s.Groups++
+			s.largest = append(s.largest, first)
+		}
+	}
+	slices.SortFunc(s.largest, func(a, b int) int { return cmp.Or(s.members[b]-s.members[a], a-b) })
+	if r.Groups.HasKinds {
+		r.summarizeExact(&s)
+	}
+	return s
+}
+
+// summarizeExact adds what the Deduplicator says: how many duplicates are wrong, and which families there are.
+func (r *Results) summarizeExact(s *Summary) {
+	for i := range r.Docs.Len() { // in their order, so that the sum is always the same
+		if p := r.Groups.Like[i]; p.Probability > 0 {
+			s.Wrong += 1 - p.Probability
+		}
+	}
+	if s.Duplicates > 0 {
+		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, by their probabilities", s.Wrong, s.Duplicates))
+	}
+	families := r.Groups.Families
+	s.Families = len(families)
+	for n, f := range families {
+		if n == mostFamilies {
+			s.said = append(s.said, fmt.Sprintf("and %d more forms", len(families)-n))
+			break
+		}
+		what := ""
+		if f.Form != "" {
+			what = ": " + cli.Printable(f.Form, 80)
+		}
+		s.said = append(s.said, fmt.Sprintf("%d documents are of one form%s", f.Members, what))
+		if len(f.Filled) > 1 {
+			s.said = append(s.said, fmt.Sprintf("    filled in differently, such as %s; and %s", cli.Printable(f.Filled[0], 60), cli.Printable(f.Filled[1], 60)))
+		}
+	}
+}
+
+// mostFamilies is how many families a summary names.
+const mostFamilies = 5
+
+// Summary tells the user what was found.
+func (r *Results) Summary(out io.Writer, took time.Duration) error {
+	o := &r.Options.Writing
+	if o.Quiet && !o.JSON {
+		return nil
+	}
+	s := r.summarize(took)
+	w := bufio.NewWriter(out)
+	if o.JSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		if err := e.Encode(s); err != nil {
+			return err
+		}
+		return w.Flush()
+	}
+	and := ""
+	if !r.Options.Method.ByContent {
+		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", s.described)
+	}
+	fmt.Fprintf(w, "%d documents, %d different texts%s\n", s.Documents, s.Texts, and)
+	if s.Old > 0 {
+		fmt.Fprintf(w, "%d old documents to compare with\n", s.Old)
+	}
+	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", s.Duplicates, s.Groups, s.Left)
+	for _, line := range s.said {
+		fmt.Fprintln(w, line)
+	}
+	r.sayMissing(w, &s)
+	if s.Bad > 0 {
+		fmt.Fprintf(w, "%d lines or files were skipped\n", s.Bad)
+	}
+	mb := float64(s.Bytes) / 1e6
+	fmt.Fprintf(w, "%.1f MB of text in %.2f s, %.0f MB/s\n", mb, s.Seconds, mb/s.Seconds)
+	if len(s.largest) > 0 {
+		fmt.Fprintln(w, "largest groups:")
+	}
+	for _, first := range s.largest[:min(5, len(s.largest))] {
+		d := r.Doc(first)
+		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.ID, 60))
+		if d.Place != input.NoPlace {
+			if text := r.Sources[d.Source].Beginning(d.Offset, r.Options.Cols); text != "" {
+				fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// sayMissing says how many texts there are that are none, or have nothing to compare.
+func (r *Results) sayMissing(w io.Writer, s *Summary) {
+	if s.Blank > 0 {
+		fmt.Fprintf(w, "%d documents have no text: they are kept, and no one is a duplicate of another\n", s.Blank)
+	}
+	if r.Read.Repeated > 0 {
+		fmt.Fprintf(w, "%d documents are left out, since another one has their id\n", r.Read.Repeated)
+	}
+	if r.Read.Dropped > 0 {
+		fmt.Fprintf(w, "%d documents without text are left out\n", r.Read.Dropped)
+	}
+	if s.Empty > 0 {
+		also := ", if their metadata are equal too"
+		if r.Options.Method.ByContent {
+			also = ""
+		}
+		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", s.Empty, also)
+	}
+}
