@@ -262,6 +262,7 @@ func Unescape(text string) string {
 	}
 	return b.String()
 }
+
 // Exists reports whether there is something at path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
