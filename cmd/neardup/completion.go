@@ -10,6 +10,10 @@ import (
 
 // This file lets shells complete commands and flags. What is neither is completed as a file.
 
+type completionCommand struct {
+	Shell string `arg:"" help:"bash, zsh or fish. For example, put this in ~/.bashrc: source <(neardup completion bash)"`
+}
+
 // Run prints what a shell is to read. The commands and flags are those of the program that prints it.
 func (c *completionCommand) Run(of *call) error {
 	parser, err := kong.New(&grammar{}, kong.Vars(helpVars()))

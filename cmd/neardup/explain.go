@@ -16,21 +16,11 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/group"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/options"
-	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/dedup"
 )
 
 // This file has the commands that look at two documents: explain, of a collection, and compare, of two files. It
 // also has calibrate.
-
-// load reads the inputs of a call.
-func (of *call) load(f flags) (*pipeline.Loaded, error) {
-	o, err := f.options(of.given)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return pipeline.Load(o, of.stdin, of.stderr)
-}
 
 type explainCommand struct {
 	A string `arg:"" help:"ID of a document."`
@@ -86,28 +76,30 @@ func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.O
 			fmt.Fprintf(w, "%+9.2f  %s\n", q.Adds, q.Name)
 		}
 	}
-	show := func(title string, in func(f dedup.ExplainedFeature) bool) {
-		n, left := 0, 0
-		for _, f := range e.Features {
-			if !in(f) {
-				continue
-			}
-			if n++; n == 1 {
-				fmt.Fprintf(w, "\n%s\n%9s %8s %8s\n", title, "adds", "weight A", "weight B")
-			}
-			if n > most {
-				left++
-				continue
-			}
-			fmt.Fprintf(w, "%9.4f %8.3f %8.3f  %s\n", f.A*f.B, f.A, f.B, cli.Printable(f.Text, 60))
-		}
-		if left > 0 {
-			fmt.Fprintf(w, "%9s and %d more\n", "", left)
-		}
-	}
-	show("Features that both have, and what they add to the similarity:", func(f dedup.ExplainedFeature) bool { return f.A > 0 && f.B > 0 })
-	show("Features that only one has:", func(f dedup.ExplainedFeature) bool { return f.A == 0 || f.B == 0 })
+	showFeatures(w, e, most, "Features that both have, and what they add to the similarity:", func(f dedup.ExplainedFeature) bool { return f.A > 0 && f.B > 0 })
+	showFeatures(w, e, most, "Features that only one has:", func(f dedup.ExplainedFeature) bool { return f.A == 0 || f.B == 0 })
 	return w.Flush()
+}
+
+// showFeatures writes up to most of the features for which in returns true, under a title.
+func showFeatures(w io.Writer, e dedup.Explanation, most int, title string, in func(f dedup.ExplainedFeature) bool) {
+	n, left := 0, 0
+	for _, f := range e.Features {
+		if !in(f) {
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintf(w, "\n%s\n%9s %8s %8s\n", title, "adds", "weight A", "weight B")
+		}
+		if n > most {
+			left++
+			continue
+		}
+		fmt.Fprintf(w, "%9.4f %8.3f %8.3f  %s\n", f.A*f.B, f.A, f.B, cli.Printable(f.Text, 60))
+	}
+	if left > 0 {
+		fmt.Fprintf(w, "%9s and %d more\n", "", left)
+	}
 }
 
 type compareCommand struct {

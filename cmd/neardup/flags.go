@@ -140,7 +140,7 @@ func (f *flags) options(given map[string]string) (*options.Options, error) {
 	o := &options.Options{
 		Reading: options.Reading{
 			Inputs: options.Inputs{Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom}, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
-			Cols:    input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader},
+			Cols:    input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Layout: input.Layout{Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader}},
 			Workers: f.Workers,
 		},
 		Features: options.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate},

@@ -20,7 +20,9 @@
 //
 // neardup COMMAND --help has the flags. The files of the program:
 //
-//	main.go        the commands
+//	main.go        the commands, and the way to them
+//	call.go        what a command gets
+//	dedup.go       dedup, records and estimate
 //	flags.go       their flags
 //	completion.go  what lets shells complete them
 //	explain.go     explain, compare and calibrate
@@ -100,87 +102,6 @@ type grammar struct {
 	Version       versionCommand       `cmd:"" help:"Print the version."`
 }
 
-type dedupCommand struct {
-	flags
-	shardFlags
-}
-
-type recordsCommand struct {
-	inputFlags
-	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object from columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program looks at the columns, and says what it makes of them."`
-	outputFlags
-	groupFlags
-	runFlags
-}
-
-type estimateCommand struct {
-	inputFlags
-	textFlags
-	groupFlags
-	methodFlags
-	runFlags
-}
-
-type completionCommand struct {
-	Shell string `arg:"" help:"bash, zsh or fish. For example, put this in ~/.bashrc: source <(neardup completion bash)"`
-}
-
-type versionCommand struct{}
-
-// A call is what a command gets besides its flags.
-type call struct {
-	outs           *cli.Outputs
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	given          map[string]string // the flags that the user set, and their values
-}
-
-// run checks the flags and runs a command, after change has changed the options.
-func (of *call) run(f flags, change func(*options.Options) error) error {
-	o, err := f.options(of.given)
-	if err != nil {
-		return usageError{err}
-	}
-	if err := change(o); err != nil {
-		return err
-	}
-	return pipeline.Dedup(o, nil, of.outs, of.stdin, of.stdout, of.stderr)
-}
-
-func (c *dedupCommand) Run(of *call) error {
-	c.flags.shard = c.Shard
-	return of.run(c.flags, func(o *options.Options) (err error) {
-		if c.Shard != "" {
-			o.Command, err = c.keep(of.given)
-		}
-		return err
-	})
-}
-
-func (c *recordsCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
-	return of.run(f, func(o *options.Options) error {
-		o.Cols.IsRecord, o.Cols.All = true, true
-		return nil
-	})
-}
-
-func (c *estimateCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
-	return of.run(f, func(o *options.Options) error {
-		o.Estimate = true
-		return nil
-	})
-}
-
-func (*versionCommand) Run(of *call) error {
-	_, err := fmt.Fprintln(of.stdout, options.ProgramVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
-	return err
-}
-
-// A usageError says that the flags are wrong.
-type usageError struct{ error }
-
 func main() {
 	cli.Main("neardup", func(outs *cli.Outputs) int {
 		return run(os.Args[1:], outs, os.Stdin, os.Stdout, os.Stderr)
@@ -228,18 +149,6 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, out, stderr io.Write
 		return 2
 	}
 	return 1
-}
-
-// A printer writes, and keeps the first error for those who print a summary without looking at it.
-type printer struct {
-	io.Writer
-	err error
-}
-
-func (p *printer) Write(b []byte) (int, error) {
-	n, err := p.Writer.Write(b)
-	p.err = cmp.Or(p.err, err)
-	return n, err
 }
 
 // asItIs sets a text of the command line. Kong's own way changes paths that are not UTF-8.
@@ -305,4 +214,23 @@ func helpVars() kong.Vars {
 		"weights":    options.WeightsHelp(),
 		"workers":    fmt.Sprint(runtime.GOMAXPROCS(0)),
 	}
+}
+
+// A printer writes, and keeps the first error for those who print a summary without looking at it.
+type printer struct {
+	io.Writer
+	err error
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	p.err = cmp.Or(p.err, err)
+	return n, err
+}
+
+type versionCommand struct{}
+
+func (*versionCommand) Run(of *call) error {
+	_, err := fmt.Fprintln(of.stdout, options.ProgramVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return err
 }

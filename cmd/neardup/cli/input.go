@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -35,40 +35,46 @@ func InFile(path string, err error) error {
 func Decompress(r io.Reader, path string, room int64) (plain io.Reader, finish func(), err error) {
 	b := bufio.NewReaderSize(r, 1<<18)
 	magic, err := b.Peek(4)
-	switch {
-	case err != nil && err != io.EOF:
+	if err != nil && err != io.EOF {
 		return nil, nil, InFile(path, err)
+	}
+	end := filepath.Ext(path)
+	is := func(prefix, name string) bool { return bytes.HasPrefix(magic, []byte(prefix)) || end == name }
+	finish = func() {}
+	switch {
 	case len(magic) == 0:
-		if end := filepath.Ext(path); end == ".gz" || end == ".zst" || end == ".xz" || end == ".bz2" {
+		if slices.Contains([]string{".gz", ".zst", ".xz", ".bz2"}, end) {
 			return nil, nil, fmt.Errorf("%s:1: the file is empty, which no compressed file is", path)
 		}
-		return b, func() {}, nil
-	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(path, ".gz"):
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
+		return b, finish, nil
+	case is("\x1F\x8B", ".gz"):
+		plain, err = gzip.NewReader(b)
+	case is("\x28\xB5\x2F\xFD", ".zst"):
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(min(max(room, leastRoom), 1<<31)))); err == nil {
+			plain, finish = &saysRoom{z}, z.Close
 		}
-		return z, func() {}, nil
-	case bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) || strings.HasSuffix(path, ".zst"):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(min(max(room, leastRoom), 1<<31))))
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
-		}
-		return &saysRoom{z}, z.Close, nil
-	case bytes.HasPrefix(magic, []byte("BZh")) || strings.HasSuffix(path, ".bz2"):
-		return bzip2.NewReader(b), func() {}, nil
-	case bytes.HasPrefix(magic, []byte("\xFD7zX")) || strings.HasSuffix(path, ".xz"):
-		if dictionary := xzDictionary(b); dictionary > max(room, leastRoom) {
-			return nil, nil, fmt.Errorf("%s:1: its dictionary of %d MB %w", path, dictionary>>20, errRoom)
-		}
-		from := &ending{Reader: b}
-		z, err := xz.NewReader(from)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
-		}
-		return &wholeXZ{z, from}, func() {}, nil
+	case is("BZh", ".bz2"):
+		plain, err = bzip2.NewReader(b), nil
+	case is("\xFD7zX", ".xz"):
+		plain, err = newXZ(b, room)
+	default:
+		plain, err = b, nil
 	}
-	return b, func() {}, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s:1: %w", path, err)
+	}
+	return plain, finish, nil
+}
+
+// newXZ returns a reader of the content of an .xz file.
+func newXZ(b *bufio.Reader, room int64) (io.Reader, error) {
+	if dictionary := xzDictionary(b); dictionary > max(room, leastRoom) {
+		return nil, fmt.Errorf("its dictionary of %d MB %w", dictionary>>20, errRoom)
+	}
+	from := &ending{Reader: b}
+	z, err := xz.NewReader(from)
+	return &wholeXZ{z, from}, err
 }
 
 // leastRoom is the window that decoders have in any case: that of zstd -9 and xz -6.

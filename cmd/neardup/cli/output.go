@@ -44,40 +44,9 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	if end := strings.ToLower(filepath.Ext(path)); end == ".xz" || end == ".bz2" {
 		return nil, fmt.Errorf("%s: a file cannot be compressed in this way; use .gz or .zst", path)
 	}
-	out := &Output{path: path}
-	var w io.Writer
-	info, err := os.Stat(path)
-	switch {
-	case path == "-" || path == "/dev/stdout":
-		out.direct, w = true, stdout
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s: this is a directory", path)
-	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		out.direct, out.file, w = true, f, f
-	default:
-		if err := mayReplace(path, info); err != nil {
-			return nil, err
-		}
-		out.path = Place(path)
-		name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".neardup-%016x.tmp", rand.Uint64()))
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
-		}
-		made, err := f.Stat()
-		if err != nil {
-			return nil, errors.Join(err, f.Close(), os.Remove(name))
-		}
-		out.mode = made.Mode().Perm()
-		if info != nil {
-			out.mode = info.Mode().Perm() // of the file that it replaces
-		}
-		f.Chmod(0o600) // nobody else sees it before it is complete
-		out.file, w = f, f
+	out, w, err := open(path, stdout)
+	if err != nil {
+		return nil, err
 	}
 	o.mu.Lock()
 	o.files = append(o.files, out)
@@ -95,6 +64,40 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	}
 	out.Writer = bufio.NewWriterSize(w, 1<<18)
 	return out, nil
+}
+
+// open opens what is written to: standard output, a pipe or a device, or a temporary file beside the one of the path.
+func open(path string, stdout io.Writer) (out *Output, w io.Writer, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case path == "-" || path == "/dev/stdout":
+		return &Output{path: path, direct: true}, stdout, nil
+	case err == nil && info.IsDir():
+		return nil, nil, fmt.Errorf("%s: this is a directory", path)
+	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		return &Output{path: path, direct: true, file: f}, f, err
+	}
+	if err := mayReplace(path, info); err != nil {
+		return nil, nil, err
+	}
+	out = &Output{path: Place(path)}
+	name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".neardup-%016x.tmp", rand.Uint64()))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	made, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close(), os.Remove(name))
+	}
+	out.mode = made.Mode().Perm()
+	if info != nil {
+		out.mode = info.Mode().Perm() // of the file that it replaces
+	}
+	f.Chmod(0o600) // nobody else sees it before it is complete
+	out.file = f
+	return out, f, nil
 }
 
 // mayReplace returns an error if the file of a path, of which info is known if it is there, may not be written.

@@ -42,6 +42,9 @@ type Log struct {
 // Documents are in a column, since a slice of so many would be copied again and again as it grows.
 type Documents = slots.Column[Doc]
 
+// A Table finds documents by their numbers and a hash of what they are looked for by.
+type Table = slots.Table
+
 // A Doc is what the program keeps of a document.
 type Doc struct {
 	input.Place

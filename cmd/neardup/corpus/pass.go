@@ -45,56 +45,69 @@ type again[T any] struct {
 
 // Run reads the new sources. It returns the first error of the functions, and an error if the documents are not there any more.
 func (p *Pass[T]) Run(c *Corpus) error {
-	first, next := c.OldSources, c.Old
-	if p.withOld {
-		first, next = 0, 0
+	first, from := c.OldSources, c.Old
+	if p.withOld && c.OldSources > 0 { // otherwise old documents are those of earlier calls, which are in no source
+		first, from = 0, 0
 	}
-	if c.Old > 0 && c.OldSources == 0 { // documents of earlier calls are in no source
-		next = c.Old
-	}
-	from, begun := next, false
 	r := c.Reader(first, io.Discard)
 	r.Cols = p.Cols
 	r.Saved = func(*input.Source, int, io.Reader, func(input.Item) bool) error { return nil } // which have no texts
-	err := reading.Each(r, func(worker int, b *input.Block) []again[T] {
-		return p.block(c, worker, from, b)
-	}, func(b *reading.Block[[]again[T]]) error {
-		s := &c.Sources[b.Source]
-		if (len(b.Made) > 0 || b.Last && !b.Shut) && s.Header != nil && !begun && p.Begin != nil { // it may have no documents
-			begun = true
-			if err := p.Begin(s); err != nil {
-				return err
-			}
+	now := passing[T]{Pass: p, corpus: c, next: from}
+	err := reading.Each(r, func(worker int, b *input.Block) []again[T] { return p.block(c, worker, from, b) }, now.take)
+	if err == nil && now.next < c.Docs.Len() {
+		err = hasChanged(&c.Sources[c.Doc(now.next).Source])
+	}
+	return err
+}
+
+// A passing is a Pass on its way.
+type passing[T any] struct {
+	*Pass[T]
+	corpus *Corpus
+	next   int  // the number of the next document
+	begun  bool // the source has
+}
+
+// take takes what a worker has made of a block.
+func (p *passing[T]) take(b *reading.Block[[]again[T]]) error {
+	s := &p.corpus.Sources[b.Source]
+	isThere := len(b.Made) > 0 || b.Last && !b.Shut // it may have no documents
+	if isThere && s.Header != nil && !p.begun && p.Begin != nil {
+		p.begun = true
+		if err := p.Begin(s); err != nil {
+			return err
 		}
-		for _, x := range b.Made {
-			if x.doc != next {
-				return hasChanged(s)
-			}
-			next++
-			if x.err != nil {
-				return x.err
-			}
-			if err := p.Use(x.doc, s, &b.Items[x.item], x.made); err != nil {
-				return err
-			}
+	}
+	for _, x := range b.Made {
+		if x.doc != p.next {
+			return hasChanged(s)
 		}
-		if p.Frees {
-			b.Release()
+		p.next++
+		if x.err != nil {
+			return x.err
 		}
-		if !b.Last {
-			return nil
+		if err := p.Use(x.doc, s, &b.Items[x.item], x.made); err != nil {
+			return err
 		}
-		begun = false
-		if b.Err != nil && !c.Reading.SkipBad { // or the first reading has counted it
-			return b.Err
-		}
-		for s.Format == input.Fingerprints && next < c.Docs.Len() && int(c.Doc(next).Source) == b.Source {
-			next++
-		}
+	}
+	if p.Frees {
+		b.Release()
+	}
+	if b.Last {
+		return p.end(b.Source, b.Err)
+	}
+	return nil
+}
+
+// end ends a source, for a reason if it cannot be read any further.
+func (p *passing[T]) end(source int, err error) error {
+	c := p.corpus
+	p.begun = false
+	for c.Sources[source].Format == input.Fingerprints && p.next < c.Docs.Len() && int(c.Doc(p.next).Source) == source {
+		p.next++ // it has no texts
+	}
+	if c.Reading.SkipBad { // the first reading has counted it
 		return nil
-	})
-	if err == nil && next < c.Docs.Len() {
-		err = hasChanged(&c.Sources[c.Doc(next).Source])
 	}
 	return err
 }

@@ -46,16 +46,9 @@ func Estimate(c *corpus.Corpus, o *options.Options, stdout io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	total := int64(0)
-	for i := range c.Sources {
-		s := &c.Sources[i]
-		if s.Err != nil {
-			return s.Err
-		}
-		if !s.Regular() {
-			return fmt.Errorf("%s: estimate needs files, of which it reads a part", s.Path)
-		}
-		total += s.Info.Size()
+	total, err := sizeOf(c)
+	if err != nil {
+		return err
 	}
 	half, all := filepath.Join(dir, "half.jsonl"), filepath.Join(dir, "all.jsonl")
 	read, documents, err := sample(c, o, half, all, total)
@@ -69,25 +62,16 @@ func Estimate(c *corpus.Corpus, o *options.Options, stdout io.Writer) error {
 	fmt.Fprintf(stdout, "%.0f MB in %d files, about %.0f documents; estimated from %d of them\n", float64(total)/1e6, len(c.Sources), share*float64(documents), documents)
 	w := bufio.NewWriter(stdout)
 	fmt.Fprintf(w, "%-9s %10s %10s %10s %8s\n", "method", "time", "memory", "disk", "recall")
-	var truth map[string]bool
+	t := &trials{o: o, dir: dir, half: half, all: all, share: share}
 	var costs []cost
 	for _, method := range options.Methods {
 		if method == "cosine" && !slices.ContainsFunc(o.Set, func(f string) bool { return strings.HasPrefix(f, "--tokenizer=") || strings.HasPrefix(f, "--weights=") }) {
 			continue // it would be a slower auto
 		}
-		small, err := try(o, dir, method, half)
+		of, err := t.cost(method)
 		if err != nil {
 			return err
 		}
-		large, err := try(o, dir, method, all)
-		if err != nil {
-			return err
-		}
-		if truth == nil {
-			truth = large.pairs
-		}
-		grow := func(a, b float64) float64 { return max(b+(b-a)*2*(share-1), b) }
-		of := cost{method, grow(small.seconds, large.seconds), grow(small.peak, large.peak), recallOf(large.pairs, truth)}
 		costs = append(costs, of)
 		peak, disk := of.peak, 0.0
 		if limit := float64(o.Memory); o.Method.IsExact() && limit > 0 && peak > limit && method != "minhash" && method != "simhash" {
@@ -95,9 +79,49 @@ func Estimate(c *corpus.Corpus, o *options.Options, stdout io.Writer) error {
 		}
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(of.seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, of.recall)
 	}
-	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), options.Methods[0])
+	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(t.truth), options.Methods[0])
 	advise(w, costs, share*float64(documents), options.MachineMemory(), o.Args, output.CleanedName(c.Sources))
 	return w.Flush()
+}
+
+// sizeOf returns the size of all inputs, which must be files.
+func sizeOf(c *corpus.Corpus) (total int64, err error) {
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		if s.Err != nil {
+			return 0, s.Err
+		}
+		if !s.Regular() {
+			return 0, fmt.Errorf("%s: estimate needs files, of which it reads a part", s.Path)
+		}
+		total += s.Info.Size()
+	}
+	return total, nil
+}
+
+// trials try methods on a sample.
+type trials struct {
+	o              *options.Options
+	dir, half, all string          // files of a sample
+	share          float64         // of all inputs to the sample
+	truth          map[string]bool // the pairs of the first method
+}
+
+// cost returns what a method would cost for all inputs.
+func (t *trials) cost(method string) (of cost, err error) {
+	small, err := try(t.o, t.dir, method, t.half)
+	if err != nil {
+		return of, err
+	}
+	large, err := try(t.o, t.dir, method, t.all)
+	if err != nil {
+		return of, err
+	}
+	if t.truth == nil {
+		t.truth = large.pairs
+	}
+	grow := func(a, b float64) float64 { return max(b+(b-a)*2*(t.share-1), b) }
+	return cost{method, grow(small.seconds, large.seconds), grow(small.peak, large.peak), recallOf(large.pairs, t.truth)}, nil
 }
 
 // recallOf says which share of the true pairs were found.

@@ -7,15 +7,15 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/load"
 	"github.com/neardup/neardup/cmd/neardup/options"
-	"github.com/neardup/neardup/internal/minhash"
 )
 
 // This file has the methods minhash and simhash: pairs of marks whose signatures or fingerprints are near. With metadata, simhash pairs get a combined
 // score.
 
 // ByMarks groups the documents by their marks. It also finds the pairs if they are wanted. signatures has those of the method minhash; nil with simhash.
-func ByMarks(c *corpus.Corpus, o *options.Options, signatures *minhash.Filed, wantPairs bool) (*Groups, error) {
+func ByMarks(c *corpus.Corpus, o *options.Options, signatures *load.Signatures, wantPairs bool) (*Groups, error) {
 	b := &byMarks{o, signatures}
 	t := newTexts(c, &o.Method)
 	near, failed := b.pairs(t.marks)
@@ -39,7 +39,7 @@ func ByMarks(c *corpus.Corpus, o *options.Options, signatures *minhash.Filed, wa
 // byMarks compares marks.
 type byMarks struct {
 	o          *options.Options
-	signatures *minhash.Filed
+	signatures *load.Signatures
 }
 
 // A nearPair is two marks by number, and the value to print with them: a distance, a similarity or

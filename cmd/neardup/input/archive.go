@@ -30,16 +30,16 @@ type archive struct {
 // newArchive returns an archive whose blocks of at most so many bytes are held in memory.
 func newArchive(r io.Reader, most int) *archive {
 	a := &archive{r: r, most: most}
-	a.from = bufio.NewReaderSize(reader(a.read), mostHeaderLine)
+	a.from = bufio.NewReaderSize(readFunc(a.read), mostHeaderLine)
 	begin, _ := a.from.Peek(len(arcBegin))
 	a.isARC = string(begin) == arcBegin
 	return a
 }
 
-// A reader is a function that reads.
-type reader func([]byte) (int, error)
+// A readFunc is a function that reads.
+type readFunc func([]byte) (int, error)
 
-func (r reader) Read(b []byte) (int, error) { return r(b) }
+func (r readFunc) Read(b []byte) (int, error) { return r(b) }
 
 func (a *archive) read(b []byte) (int, error) {
 	if len(a.again) > 0 {
@@ -54,7 +54,7 @@ func (a *archive) read(b []byte) (int, error) {
 func (a *archive) back(b []byte) {
 	held, _ := a.from.Peek(a.from.Buffered())
 	a.again = slices.Concat(b, held, a.again)
-	a.from.Reset(reader(a.read))
+	a.from.Reset(readFunc(a.read))
 }
 
 // mostWrong is how many records may have wrong lengths. Those behind them are read up to the next record whatever length they have, since each that

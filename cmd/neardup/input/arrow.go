@@ -23,7 +23,7 @@ import (
 
 // readArrow is read for Arrow. The line of an item is the number of its row, from 1. Columns within structs have the names of both with a point
 // between, as in Parquet; a list of texts becomes a text with a line for each.
-func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield func(Item) bool) (err error) {
+func (s *reader) readArrow(r io.Reader) (err error) {
 	file, size, done, err := s.file(r)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 	defer done()
 	line := int32(1)
 	defer s.recovered(&line, &err) // the library trusts what it reads
-	batches, closeFile, err := openArrow(file, size, cols.Room)
+	batches, closeFile, err := openArrow(file, size, s.cols.Room)
 	if err != nil {
 		return fmt.Errorf("%s:1: %w", s.Path, plainly(err))
 	}
@@ -43,13 +43,13 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 		fields, names = append(fields, f.Name), appendNames(names, "", f)
 		ends = append(ends, len(names))
 	}
-	if s.Header, err = s.newHeader(names, cols); err != nil {
+	if s.Header, err = s.newHeader(names); err != nil {
 		return err
 	}
-	if cols.Typed {
+	if s.cols.Typed {
 		s.Header.Fields = fields
 	}
-	needed := s.Header.needs(ends, cols)
+	needed := s.Header.needs(ends, s.cols)
 	for {
 		batch, err := batches.Read()
 		if errors.Is(err, io.EOF) {
@@ -62,18 +62,18 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 			return fmt.Errorf("%s:%d: it says that %d rows follow", s.Path, line, batch.NumRows())
 		}
 		for i := range int(batch.NumRows()) {
-			it := at(line)
+			it := s.at(line)
 			for k := range fields {
 				var v rows.Value
 				if needed[k] {
 					v = rows.ArrowValue(batch.Column(k), i)
 				}
 				it.Row = appendCells(it.Row, v, schema.Field(k).Type)
-				if cols.Typed {
+				if s.cols.Typed {
 					it.values = append(it.values, v)
 				}
 			}
-			if !yield(it) {
+			if !s.yield(it) {
 				return nil
 			}
 			line++

@@ -68,6 +68,7 @@ const (
 
 // A csvReader reads records.
 type csvReader struct {
+	of *reader // nil in samples
 	dialect
 	lines  *LineReader // nil if there are only those of queue
 	queue  []textLine  // lines that were read: those of the last record, and

@@ -88,14 +88,14 @@ func TestTables(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	letters := Columns{ID: "A", IDGiven: true, Text: "B", NoHeader: true}
-	if _, rows, _, _, err := tableOf("csv", "ID,b\n", Columns{ID: "id", Text: "B", NoHeader: true}); err != nil || len(rows) != 1 {
+	letters := Columns{ID: "A", IDGiven: true, Text: "B", Layout: Layout{NoHeader: true}}
+	if _, rows, _, _, err := tableOf("csv", "ID,b\n", Columns{ID: "id", Text: "B", Layout: Layout{NoHeader: true}}); err != nil || len(rows) != 1 {
 		t.Errorf("a column ID: %q, %v", rows, err)
 	}
 	if _, rows, raw, _, err := tableOf("csv", "\n1,\""+strings.Repeat("line\n", 100)+"\"\n2,b\n", letters); err != nil || len(rows) != 2 || len(rows[0][1]) != 500 || rows[1][1] != "b" || len(raw) != 509 {
 		t.Errorf("without a header, a row of many lines: %d rows, %d bytes, %v", len(rows), len(raw), err)
 	}
-	if _, rows, _, _, err := tableOf("csv", "x, y\nid,text\n1, a\n", Columns{ID: "id", Text: "text", HeaderRow: 2}); err != nil || len(rows) != 1 || rows[0][1] != " a" {
+	if _, rows, _, _, err := tableOf("csv", "x, y\nid,text\n1, a\n", Columns{ID: "id", Text: "text", Layout: Layout{HeaderRow: 2}}); err != nil || len(rows) != 1 || rows[0][1] != " a" {
 		t.Errorf("blanks above the header: %q, %v", rows, err)
 	}
 	if names, rows, _, _, err := tableOf("csv", "1,a\n2,b\n", letters); err != nil || !slices.Equal(names, []string{"A", "B"}) || len(rows) != 2 {
@@ -125,7 +125,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, rows, raw, _, err := tableOf("csv", text, Columns{ID: "id", Text: "text", Separator: ','})
+		_, rows, raw, _, err := tableOf("csv", text, Columns{ID: "id", Text: "text", Layout: Layout{Separator: ','}})
 		if !strings.HasPrefix(text, "id,text\n") || strings.ContainsAny(text, "\r\x00\x1b~") || !isASCII([]byte(text)) {
 			return
 		}

@@ -49,21 +49,6 @@ const (
 // usualSigns are signs that texts in all languages have.
 const usualSigns = "«»“”„‘’‚‹›–—…·•°§©®™€£\u00a0\u00ad　、。，．：；？！（）「」『』【】《》〈〉〔〕・“”‘’～ー"
 
-// A way is an encoding, and how probable a text in it is.
-type way struct {
-	encoding *Encoding
-	text     string  // the sample
-	cost     float64 // -8 ln p
-	letters  float64 // the same by its letters alone, without the ASCII around them
-}
-
-// A verdict is what was found out about an encoding.
-type verdict struct {
-	best, second way
-	isSure       bool
-	isText       bool // the bytes are letters, though it may not be sure which ones
-}
-
 // sureCost is how far the second way has to be behind, as -8 ln p: e^10 times less probable.
 const (
 	sureCost = 80

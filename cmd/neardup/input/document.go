@@ -400,21 +400,11 @@ func isMangled(raw []byte) bool {
 
 // readJSON is read for a file with an array of objects, or with objects one after the other. The line of an
 // object is the line that it begins in, or if others began there, counts on from it.
-func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, room int64, yield func(Item) bool) error {
-	counted := &lineCounter{r: r, room: room}
+func (s *reader) readJSON(r io.Reader) error {
+	counted := &lineCounter{r: r, room: max(s.cols.Room/2, int64(s.maxLine))}
 	d := json.NewDecoder(counted)
 	counted.used = d.InputOffset
-	where := func(offset int64) int32 { return counted.line(offset) }
-	fail := func(err error) error {
-		line := where(d.InputOffset())
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			line, err = where(syntax.Offset), fmt.Errorf("not JSON: %w", err)
-		} else if err == io.ErrUnexpectedEOF || err == io.EOF {
-			err = errors.New("the file ends in the middle of a value")
-		}
-		return fmt.Errorf("%s:%d: %w", s.Path, line, err)
-	}
+	fail := func(err error) error { return s.wrongJSON(err, d, counted) }
 	isArray, last := false, int32(0)
 	for first := true; ; first = false {
 		if first && counted.begin() == '[' {
@@ -438,16 +428,28 @@ func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, room int64
 			return fail(err)
 		}
 		// Places are told apart by their lines, so objects in one line count on from it.
-		last = max(where(d.InputOffset()-int64(len(raw))), last+1)
-		it := at(last)
-		if it.Raw = raw; len(raw) > most {
+		last = max(counted.line(d.InputOffset()-int64(len(raw))), last+1)
+		it := s.at(last)
+		if it.Raw = raw; len(raw) > s.maxLine {
 			it.Raw, it.Err = nil, ErrTooLong
 		}
 		it.isLossy = s.Encoding != nil && hasReplaced(it.Raw)
-		if !yield(it) {
+		if !s.yield(it) {
 			return nil
 		}
 	}
+}
+
+// wrongJSON returns the error of a decoder with the line where it is.
+func (s *reader) wrongJSON(err error, d *json.Decoder, counted *lineCounter) error {
+	offset := d.InputOffset()
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		offset, err = syntax.Offset, fmt.Errorf("not JSON: %w", err)
+	} else if err == io.ErrUnexpectedEOF || err == io.EOF {
+		err = errors.New("the file ends in the middle of a value")
+	}
+	return fmt.Errorf("%s:%d: %w", s.Path, counted.line(offset), err)
 }
 
 // A lineCounter knows where the lines of what was read begin, from the last place that was asked for.

@@ -118,6 +118,21 @@ func (e *Encoding) Mark() string { return e.mark }
 // IsByLine reports whether lines of files in this encoding are kept as they are (Item.Bytes).
 func (e *Encoding) IsByLine() bool { return e.byLine }
 
+// A way is an encoding, and how probable a text in it is.
+type way struct {
+	encoding *Encoding
+	text     string  // the sample
+	cost     float64 // -8 ln p
+	letters  float64 // the same by its letters alone, without the ASCII around them
+}
+
+// A verdict is what was found out about an encoding.
+type verdict struct {
+	best, second way
+	isSure       bool
+	isText       bool // the bytes are letters, though it may not be sure which ones
+}
+
 // An unclearError says that nobody can tell the encoding of a text.
 type unclearError struct{ v verdict }
 

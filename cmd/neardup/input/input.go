@@ -85,14 +85,19 @@ type Columns struct {
 	IDGiven                   bool   // or else a document without an id is known by its place,
 	WithoutID                 string // line, or by its text, hash
 	Encoding                  string // "" to detect it
-	Separator                 rune   // of a table of text; 0 to detect it
-	Sheet                     string // of a workbook; "" for the first one
-	HeaderRow                 int    // of a table of text or a workbook; 0 to detect it
-	NoHeader                  bool   // its first row is data
-	IsRecord                  bool   // documents are records, which have no text
-	All                       bool   // all columns of a row are needed, not only those of the document
-	Typed                     bool   // with their types
-	Room                      int64  // how many bytes a reader may take for what a file says about itself
+	Layout
+	IsRecord bool  // documents are records, which have no text
+	All      bool  // all columns of a row are needed, not only those of the document
+	Typed    bool  // with their types
+	Room     int64 // how many bytes a reader may take for what a file says about itself
+}
+
+// Layout says how a table of text or a workbook is written.
+type Layout struct {
+	Separator rune   // of a table of text; 0 to detect it
+	Sheet     string // of a workbook; "" for the first one
+	HeaderRow int    // 0 to detect it
+	NoHeader  bool   // the first row is data
 }
 
 // Texts returns the fields that make the text.
@@ -219,37 +224,48 @@ func (s *Source) Beginning(offset int64, cols Columns) string {
 // Read yields the items of a source in order, until yield returns false. It returns an error if the
 // rest of the source cannot be read.
 func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(Item) bool) error {
-	at := func(line int32) Item { return Item{Place: Place{int32(n), line}} }
 	cols.Room = cmp.Or(cols.Room, 1<<30)
+	of := &reader{s, int32(n), cols, maxLine, yield}
 	switch s.Format {
 	case "xlsx":
-		return s.readSheet(r, at, cols, yield)
+		return of.readSheet(r)
 	case "parquet":
-		return s.readParquet(r, at, cols, maxLine, yield)
+		return of.readParquet(r)
 	case "arrow":
-		return s.readArrow(r, at, cols, yield)
+		return of.readArrow(r)
 	case "warc":
-		return s.readWARC(r, at, cols, maxLine, yield)
-	}
-	if s.Format == "json" || s.Format == "txt" || s.Format == "html" {
+		return of.readWARC(r)
+	case "json", "txt", "html":
 		plain, err := s.decode(r, cols)
 		if err != nil {
 			return err
 		}
 		if s.Format == "json" {
-			return s.readJSON(plain, at, maxLine, max(cols.Room/2, int64(maxLine)), yield)
+			return of.readJSON(plain)
 		}
-		return s.readWhole(plain, at(1), maxLine, yield)
+		return of.readWhole(plain)
 	}
 	lines, err := s.readerOfLines(r, cols, maxLine)
 	if err != nil {
 		return err
 	}
 	if s.Format == "csv" || s.Format == "tsv" {
-		return s.readCSV(lines, at, cols, yield)
+		return of.readCSV(lines)
 	}
 	return s.readLines(lines, n, yield)
 }
+
+// A reader reads the items of a source once.
+type reader struct {
+	*Source
+	number  int32 // of the source
+	cols    Columns
+	maxLine int
+	yield   func(Item) bool // whether more items are wanted
+}
+
+// at returns the item in a line, or in what counts as one, without what is in it.
+func (s *reader) at(line int32) Item { return Item{Place: Place{s.number, line}} }
 
 // decode returns a reader of text as UTF-8, and notes what it was.
 func (s *Source) decode(r io.Reader, cols Columns) (io.Reader, error) {
@@ -307,16 +323,17 @@ func (s *Source) readerOfLines(r io.Reader, cols Columns, maxLine int) (*LineRea
 }
 
 // readWhole yields the whole text of a file.
-func (s *Source) readWhole(plain io.Reader, it Item, maxLine int, yield func(Item) bool) error {
-	text, err := io.ReadAll(io.LimitReader(plain, int64(maxLine)+8))
+func (s *reader) readWhole(plain io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(plain, int64(s.maxLine)+8))
 	if err != nil {
 		return fmt.Errorf("%s:1: %w", s.Path, err)
 	}
-	if it.Raw = text; len(it.Raw) > maxLine {
+	it := s.at(1)
+	if it.Raw = text; len(it.Raw) > s.maxLine {
 		it.Raw, it.Err = nil, ErrTooLong
 	}
 	it.isLossy = s.Encoding != nil && hasReplaced(it.Raw)
-	yield(it)
+	s.yield(it)
 	return nil
 }
 

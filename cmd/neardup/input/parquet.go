@@ -27,20 +27,20 @@ type parquetHeader struct {
 
 // readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
 // text with a line for each element.
-func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, maxLine int, yield func(Item) bool) error {
+func (s *reader) readParquet(r io.Reader) error {
 	from, size, done, err := s.file(r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	p, err := s.openParquet(from, size, cols)
+	p, err := s.openParquet(from, size)
 	if err != nil {
 		return err
 	}
-	if cols.Typed {
-		return s.readRows(p, at, yield)
+	if s.cols.Typed {
+		return s.readRows(p)
 	}
-	needed := s.needed(cols)
+	needed := s.Header.needed(s.cols)
 	first := []int32{1} // the line of the first row of each group
 	for g := range p.Groups() {
 		first = append(first, first[g]+int32(p.Rows(g)))
@@ -62,13 +62,13 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, max
 					return false
 				}
 			}
-			t := textReader{s: s, group: g, needed: needed, at: at, line: first[g], most: maxLine, emit: emit}
+			t := textReader{s: s, group: g, needed: needed, line: first[g], emit: emit}
 			if err := t.read(p); err != nil {
 				emit(parquetChunk{nil, fmt.Errorf("%s:%d: %w", s.Path, t.line, err)})
 			}
 		})
 	}
-	ahead := groupsAtOnce(p, needed, cols.Room)
+	ahead := groupsAtOnce(p, needed, s.cols.Room)
 	for g := range ahead {
 		begin(g)
 	}
@@ -78,7 +78,7 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, max
 				return c.err
 			}
 			for _, it := range c.items {
-				if !yield(it) {
+				if !s.yield(it) {
 					return nil
 				}
 			}
@@ -91,8 +91,8 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, max
 }
 
 // openParquet opens a file and finds the columns of the documents in it.
-func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parquet.File, error) {
-	p, err := parquet.Open(from, size, cols.Room)
+func (s *reader) openParquet(from io.ReaderAt, size int64) (*parquet.File, error) {
+	p, err := parquet.Open(from, size, s.cols.Room)
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
@@ -106,17 +106,17 @@ func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parqu
 	for _, c := range p.Schema().Columns() {
 		names = append(names, rows.ListName(c))
 	}
-	if s.Header, err = s.newHeader(names, cols); err != nil {
+	if s.Header, err = s.newHeader(names); err != nil {
 		return nil, err
 	}
-	if cols.Typed {
+	if s.cols.Typed {
 		s.Header.Fields = rows.ParquetNames(p.Schema())
 		for _, name := range rows.Variants(p.Schema()) {
 			s.Note("the column %q is of the type VARIANT; it is written in the parts that Parquet stores, not as a value", name)
 		}
 	}
 	s.Header.Parquet = &parquetHeader{p.Schema(), p.Compression(), sync.OnceValues(func() (*rows.ParquetReader, error) {
-		p, done, err := s.stillOpen(p, cols.Room)
+		p, done, err := s.stillOpen(p)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parqu
 }
 
 // stillOpen returns a file that was opened, and opens it again if it can: whoever uses its rows may be so far behind that it has been closed.
-func (s *Source) stillOpen(p *parquet.File, room int64) (*parquet.File, func(), error) {
+func (s *reader) stillOpen(p *parquet.File) (*parquet.File, func(), error) {
 	if s.Copy == nil && !s.Regular() {
 		return p, func() {}, nil
 	}
@@ -136,7 +136,7 @@ func (s *Source) stillOpen(p *parquet.File, room int64) (*parquet.File, func(), 
 	if err != nil {
 		return nil, nil, err
 	}
-	if p, err = parquet.Open(from, size, room); err != nil {
+	if p, err = parquet.Open(from, size, s.cols.Room); err != nil {
 		done()
 		return nil, nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
@@ -144,14 +144,14 @@ func (s *Source) stillOpen(p *parquet.File, room int64) (*parquet.File, func(), 
 }
 
 // needed returns the columns that the documents need.
-func (s *Source) needed(cols Columns) (needed []int) {
+func (h *Header) needed(cols Columns) (needed []int) {
 	if cols.All || cols.IsRecord {
-		for i := range s.Header.Names {
+		for i := range h.Names {
 			needed = append(needed, i)
 		}
 		return needed
 	}
-	for _, i := range slices.Concat([]int{s.Header.id, s.Header.title}, s.Header.text, s.Header.metadata) {
+	for _, i := range slices.Concat([]int{h.id, h.title}, h.text, h.metadata) {
 		if i >= 0 && !slices.Contains(needed, i) {
 			needed = append(needed, i)
 		}
@@ -170,10 +170,10 @@ func groupsAtOnce(p *parquet.File, columns []int, room int64) int {
 }
 
 // readRows yields whole rows of all groups. Their values are made when they are asked for.
-func (s *Source) readRows(p *parquet.File, at func(int32) Item, yield func(Item) bool) error {
+func (s *reader) readRows(p *parquet.File) error {
 	line := int32(0)
 	for g := range p.Groups() {
-		if goes, err := s.readWholeGroup(p, g, &line, at, yield); !goes || err != nil {
+		if goes, err := s.readWholeGroup(p, g, &line); !goes || err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func (s *Source) readRows(p *parquet.File, at func(int32) Item, yield func(Item)
 }
 
 // readWholeGroup yields the rows of a group, and reports whether yield wants more.
-func (s *Source) readWholeGroup(p *parquet.File, g int, line *int32, at func(int32) Item, yield func(Item) bool) (bool, error) {
+func (s *reader) readWholeGroup(p *parquet.File, g int, line *int32) (bool, error) {
 	group, err := p.Group(g, p.Columns())
 	if err != nil {
 		return false, fmt.Errorf("%s:%d: %w", s.Path, *line+1, err)
@@ -195,16 +195,16 @@ func (s *Source) readWholeGroup(p *parquet.File, g int, line *int32, at func(int
 			return false, fmt.Errorf("%s:%d: %w", s.Path, *line+1, err)
 		}
 		*line++
-		it := at(*line)
+		it := s.at(*line)
 		it.Parquet, it.Group = group.Row(), int32(g+1)
-		if !yield(it) {
+		if !s.yield(it) {
 			return false, nil
 		}
 	}
 }
 
 // textColumns is [rows.TextColumns], and notes the columns of bytes.
-func (s *Source) textColumns(p *parquet.File) ([]bool, error) {
+func (s *reader) textColumns(p *parquet.File) ([]bool, error) {
 	isText, err := rows.TextColumns(p)
 	for i, c := range p.Schema().Columns() {
 		if err == nil && rows.IsUntyped(c) && !isText[i] {
@@ -228,12 +228,10 @@ const (
 
 // A textReader reads the texts of a row group.
 type textReader struct {
-	s      *Source
+	s      *reader
 	group  int
 	needed []int
-	at     func(int32) Item
 	line   int32 // of the next row
-	most   int   // the length of a text, in bytes
 	emit   func(parquetChunk) bool
 }
 
@@ -253,10 +251,10 @@ func (t *textReader) read(p *parquet.File) error {
 		} else if err != nil {
 			return err
 		}
-		it := t.at(t.line)
+		it := t.s.at(t.line)
 		it.Row = make([]string, p.Schema().NumColumns())
 		for _, i := range t.needed {
-			text, ok := cellsText(p.Schema().Column(i), group.Cells(i), t.most)
+			text, ok := cellsText(p.Schema().Column(i), group.Cells(i), t.s.maxLine)
 			if !ok {
 				it.Row, it.Err = nil, ErrTooLong
 				break
@@ -303,7 +301,7 @@ func cellsText(c *schema.Column, cells []parquet.Cell, most int) (string, bool) 
 }
 
 // recovered turns a panic of a library into an error. line is where the work began, or where it is.
-func (s *Source) recovered(line *int32, err *error) {
+func (s *reader) recovered(line *int32, err *error) {
 	switch wrong := recover().(type) {
 	case nil:
 	case runtime.Error: // whose text helps nobody

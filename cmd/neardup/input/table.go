@@ -44,8 +44,8 @@ func (h *Header) HasTwins() bool {
 }
 
 // newHeader finds the columns of the fields. It notes what the user may not expect.
-func (s *Source) newHeader(given []string, cols Columns) (*Header, error) {
-	h, notes, err := headerOf(given, cols)
+func (s *reader) newHeader(given []string) (*Header, error) {
+	h, notes, err := headerOf(given, s.cols)
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
@@ -222,12 +222,13 @@ var separators = []string{",", ";", "\t", "|"}
 const sniffLines = 40
 
 // start finds out how a table is written, and reads its header.
-func (s *Source) start(r *csvReader, cols Columns) error {
-	above := s.separator(r, cols) // bytes before the header
+func (r *csvReader) start() error {
+	cols := r.of.cols
+	above := r.findSeparator() // bytes before the header
 	first := r.firstLines()
 	rows, lines := sampleOf(first, r.dialect)
 	if cols.NoHeader {
-		return s.noHeader(r, cols, rows, above)
+		return r.noHeader(rows, above)
 	}
 	at := 0
 	if cols.HeaderRow > 0 {
@@ -246,20 +247,21 @@ func (s *Source) start(r *csvReader, cols Columns) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("%s:1: %w", s.Path, err)
+			return fmt.Errorf("%s:1: %w", r.of.Path, err)
 		}
 		if at = found; at > 0 {
-			s.Note("the header is in row %d; what stands above it is not read", at+1)
+			r.of.Note("the header is in row %d; what stands above it is not read", at+1)
 		}
 	}
 	if r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at]); r.blanks {
-		s.Note("blanks after the separators are dropped, since the header has them too")
+		r.of.Note("blanks after the separators are dropped, since the header has them too")
 	}
-	return s.takeHeader(r, cols, at, above)
+	return r.takeHeader(at, above)
 }
 
-// separator finds out what stands between cells, and returns the line that says so, as Excel writes it.
-func (s *Source) separator(r *csvReader, cols Columns) (line []byte) {
+// findSeparator finds out what stands between cells, and returns the line that says so, as Excel writes it.
+func (r *csvReader) findSeparator() (line []byte) {
+	s, cols := r.of, r.of.cols
 	r.isTSV = s.Format == "tsv"
 	if first := r.ahead(0); first.err == nil && !r.isTSV {
 		if sep, ok := strings.CutPrefix(strings.ToLower(string(first.text)), "sep="); ok && len([]rune(sep)) == 1 {
@@ -361,43 +363,43 @@ func evenRows(rows [][]string) (n int) {
 	return n
 }
 
-// above reads a row up to the header.
-func (s *Source) above(r *csvReader) (record, error) {
+// aboveHeader reads a row up to the header.
+func aboveHeader(r *csvReader) (record, error) {
 	row, err := r.read()
 	switch {
 	case err == nil:
 		return row, nil
 	case err == io.EOF:
-		return row, fmt.Errorf("%s:%d: the file has no header", s.Path, max(1, r.lines.Line))
+		return row, fmt.Errorf("%s:%d: the file has no header", r.of.Path, max(1, r.lines.Line))
 	case isLineError(err) || err == errQuote:
-		return row, fmt.Errorf("%s:%d: %w", s.Path, max(1, row.line), err)
+		return row, fmt.Errorf("%s:%d: %w", r.of.Path, max(1, row.line), err)
 	}
-	return row, fmt.Errorf("%s:%d: %w", s.Path, max(1, r.lines.Line), err)
+	return row, fmt.Errorf("%s:%d: %w", r.of.Path, max(1, r.lines.Line), err)
 }
 
 // noHeader names the columns of a table without a header, by its first row.
-func (s *Source) noHeader(r *csvReader, cols Columns, rows [][]string, raw []byte) error {
+func (r *csvReader) noHeader(rows [][]string, raw []byte) error {
 	r.blanks = len(rows) > 0 && haveBlanks(rows[0])
-	row, err := s.above(r)
+	row, err := aboveHeader(r)
 	for err == nil && row.isBlank() {
-		row, err = s.above(r)
+		row, err = aboveHeader(r)
 	}
 	if err != nil {
 		return err
 	}
 	r.back(r.next) // it is a row
-	if s.Header, err = s.newHeader(letters(len(row.cells)), cols); err != nil {
+	if r.of.Header, err = r.of.newHeader(letters(len(row.cells))); err != nil {
 		return err
 	}
-	s.Header.dialect, s.Header.Raw = r.dialect, raw
-	r.want = len(s.Header.Names)
+	r.of.Header.dialect, r.of.Header.Raw = r.dialect, raw
+	r.want = len(r.of.Header.Names)
 	return nil
 }
 
 // takeHeader reads the rows up to the header, which has so many rows above it.
-func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) error {
+func (r *csvReader) takeHeader(at int, raw []byte) error {
 	for n := 0; ; {
-		row, err := s.above(r)
+		row, err := aboveHeader(r)
 		if err != nil {
 			return err
 		}
@@ -410,37 +412,37 @@ func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) erro
 		if row.isBlank() {
 			continue
 		}
-		if n++; n <= at || int(row.line) < cols.HeaderRow {
+		if n++; n <= at || int(row.line) < r.of.cols.HeaderRow {
 			continue
 		}
-		if s.Header, err = s.newHeader(row.cells, cols); err != nil {
+		if r.of.Header, err = r.of.newHeader(row.cells); err != nil {
 			return err
 		}
-		s.Header.Line = row.line
+		r.of.Header.Line = row.line
 		break
 	}
-	s.Header.dialect, s.Header.Raw = r.dialect, raw
-	r.want = len(s.Header.Names)
+	r.of.Header.dialect, r.of.Header.Raw = r.dialect, raw
+	r.want = len(r.of.Header.Names)
 	return nil
 }
 
 // readCSV is read for tables of text.
-func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
-	r := &csvReader{lines: lines, most: max(1<<20, min(2*lines.Max+1<<16, int(cols.Room)))}
-	if err := s.start(r, cols); err != nil {
+func (s *reader) readCSV(lines *LineReader) error {
+	r := &csvReader{of: s, lines: lines, most: max(1<<20, min(2*lines.Max+1<<16, int(s.cols.Room)))}
+	if err := r.start(); err != nil {
 		return err
 	}
 	var odd oddRows
 	for {
 		row, err := r.read()
 		if err == io.EOF {
-			odd.note(s)
+			odd.note(s.Source)
 			return nil
 		}
 		if err != nil && !isLineError(err) && err != errQuote {
 			return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
 		}
-		it := at(row.line)
+		it := s.at(row.line)
 		if err != nil {
 			it.Err = err
 		} else if row.isBlank() {
@@ -452,7 +454,7 @@ func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, y
 			it.Row, it.Err = odd.fit(&row, r.want, s.Header.named)
 			it.Bytes, it.isLossy = row.raw, row.isLossy
 		}
-		if !yield(it) {
+		if !s.yield(it) {
 			return nil
 		}
 	}

@@ -29,11 +29,11 @@ import (
 var warcColumns = []string{"id", "date", "status", "type", "text"}
 
 // readWARC is read for a web archive. The line of an item is the number of its record, from 1.
-func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLine int, yield func(Item) bool) (err error) {
-	if s.Header, err = s.newHeader(warcColumns, cols); err != nil {
+func (s *reader) readWARC(r io.Reader) (err error) {
+	if s.Header, err = s.newHeader(warcColumns); err != nil {
 		return err
 	}
-	a := newArchive(r, maxLine+1<<20) // a page has headers, too
+	a := newArchive(r, s.maxLine+1<<20) // a page has headers, too
 	skipped := map[string]int{}
 	defer func() {
 		var all []string
@@ -60,14 +60,14 @@ func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLin
 		if err != nil {
 			return fmt.Errorf("%s:%d: this record cannot be read: %w", s.Path, line, err)
 		}
-		it, why := at(line), ""
-		it.Row, why, it.Err = pageOf(rec, cols.Encoding, maxLine)
+		it, why := s.at(line), ""
+		it.Row, why, it.Err = pageOf(rec, s.cols.Encoding, s.maxLine)
 		if err := rec.finish(); err != nil {
 			it.Row, why, it.Err = nil, "", err
 		}
 		if why != "" {
 			skipped[why]++
-		} else if !yield(it) {
+		} else if !s.yield(it) {
 			return nil
 		}
 	}
@@ -135,26 +135,10 @@ func headersOf(from *bufio.Reader) (map[string]string, error) {
 
 // pageOf returns the row of a record, or why it is skipped.
 func pageOf(rec *archived, encoding string, maxLine int) (row []string, why string, err error) {
-	headers, block := rec.headers, rec.block
-	uri, kind, status := strings.Trim(headers["warc-target-uri"], "<>"), headers["content-type"], "" // wget writes <URI>
-	switch headers["warc-type"] {
-	case "conversion":
-	case "resource":
-		if strings.HasPrefix(uri, "metadata:") { // wget's own
-			return nil, noPage, nil
-		}
-	case "response":
-		if kind != "" && !strings.HasPrefix(strings.ToLower(kind), "application/http") { // an answer of DNS, say
-			return nil, noPage, nil
-		}
-		if status, kind, block, err = answerOf(block); err != nil {
-			return nil, "", err
-		}
-		if status < "200" || status > "299" {
-			return nil, noSuccess, nil
-		}
-	default:
-		return nil, noPage, nil
+	uri := strings.Trim(rec.headers["warc-target-uri"], "<>") // wget writes <URI>
+	block, kind, status, why, err := bodyOf(rec, uri)
+	if why != "" || err != nil {
+		return nil, why, err
 	}
 	media, parameters, err := mime.ParseMediaType(kind)
 	if err != nil {
@@ -171,7 +155,29 @@ func pageOf(rec *archived, encoding string, maxLine int) (row []string, why stri
 	if isHTML && err == nil {
 		text = htmlText.Normalize(text)
 	}
-	return []string{strings.ToValidUTF8(uri, "\uFFFD"), headers["warc-date"], status, media, text}, "", err
+	return []string{strings.ToValidUTF8(uri, "\uFFFD"), rec.headers["warc-date"], status, media, text}, "", err
+}
+
+// bodyOf returns what a record has of a page, its type and the status of the answer, or why it is skipped.
+func bodyOf(rec *archived, uri string) (block io.Reader, kind, status, why string, err error) {
+	block, kind = rec.block, rec.headers["content-type"]
+	switch rec.headers["warc-type"] {
+	case "conversion":
+	case "resource":
+		if strings.HasPrefix(uri, "metadata:") { // wget's own
+			why = noPage
+		}
+	case "response":
+		if kind != "" && !strings.HasPrefix(strings.ToLower(kind), "application/http") { // an answer of DNS, say
+			return nil, "", "", noPage, nil
+		}
+		if status, kind, block, err = answerOf(block); err == nil && (status < "200" || status > "299") {
+			why = noSuccess
+		}
+	default:
+		why = noPage
+	}
+	return block, kind, status, why, err
 }
 
 // answerOf reads a response of HTTP: its status, of three digits, its Content-Type, and its body without chunks and encodings. Unlike net/http it

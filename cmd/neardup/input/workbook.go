@@ -62,7 +62,7 @@ func utf16Text(text string) (b []byte) {
 }
 
 // readSheet is read for a sheet of a workbook. The line of an item is the number of its row.
-func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
+func (s *reader) readSheet(r io.Reader) error {
 	book, err := s.OpenBook(r)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 	if len(sheets) == 0 {
 		return fmt.Errorf("%s:1: the workbook has no sheet", s.Path)
 	}
-	sheet := cols.Sheet
+	sheet := s.cols.Sheet
 	if sheet == "" {
 		if sheet = sheets[0]; len(sheets) > 1 {
 			s.Note("only the sheet %q is read, of %q; --sheet takes another one", sheet, sheets)
@@ -84,12 +84,12 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 	}
 	defer cells.Close()
 	var typed *workbook.Reader
-	if cols.Typed {
+	if s.cols.Typed {
 		if typed, err = workbook.NewReader(book, sheet); err != nil {
 			return fmt.Errorf("%s:1: %w", s.Path, err)
 		}
 	}
-	line, err := s.sheetHeader(book, sheet, cols)
+	line, err := s.sheetHeader(book, sheet)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", s.Path, n, err)
 		}
-		if n > line && filled(row) > 0 && !yield(s.rowOf(at(n), row, typed)) {
+		if n > line && filled(row) > 0 && !s.yield(s.rowOf(s.at(n), row, typed)) {
 			return nil
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 
 // sheetHeader finds the header of a sheet, and returns its row, 0 if there is none. Columns that only rows below it have are named by their
 // numbers.
-func (s *Source) sheetHeader(book *excelize.File, sheet string, cols Columns) (line int32, err error) {
+func (s *reader) sheetHeader(book *excelize.File, sheet string) (line int32, err error) {
 	cells, err := book.Rows(sheet)
 	if err != nil {
 		return 0, fmt.Errorf("%s:1: %w", s.Path, err)
@@ -125,7 +125,7 @@ func (s *Source) sheetHeader(book *excelize.File, sheet string, cols Columns) (l
 			return 0, fmt.Errorf("%s:%d: %w", s.Path, n, err)
 		}
 		last := lastFilled(row)
-		if widest = max(widest, last); last > 0 && len(first) < headerRows && int(n) >= cols.HeaderRow {
+		if widest = max(widest, last); last > 0 && len(first) < headerRows && int(n) >= s.cols.HeaderRow {
 			first, lines = append(first, row), append(lines, n)
 		}
 	}
@@ -136,9 +136,9 @@ func (s *Source) sheetHeader(book *excelize.File, sheet string, cols Columns) (l
 		return 0, fmt.Errorf("%s:1: the sheet %q has no header", s.Path, sheet)
 	}
 	names, at := letters(widest), 0
-	if !cols.NoHeader {
-		if cols.HeaderRow == 0 {
-			if at, err = findHeader(first, cols); err != nil {
+	if !s.cols.NoHeader {
+		if s.cols.HeaderRow == 0 {
+			if at, err = findHeader(first, s.cols); err != nil {
 				return 0, fmt.Errorf("%s:1: %w", s.Path, err)
 			}
 		}
@@ -146,7 +146,7 @@ func (s *Source) sheetHeader(book *excelize.File, sheet string, cols Columns) (l
 			s.Note("the header is in row %d; what stands above it is not read", line)
 		}
 	}
-	if s.Header, err = s.newHeader(append(names, make([]string, max(0, widest-len(names)))...), cols); err != nil {
+	if s.Header, err = s.newHeader(append(names, make([]string, max(0, widest-len(names)))...)); err != nil {
 		return 0, err
 	}
 	s.Header.Sheet, s.Header.Line = sheet, line
@@ -163,7 +163,7 @@ func lastFilled(row []string) int {
 }
 
 // rowOf gives an item the cells of its row, and their values if typed is not nil.
-func (s *Source) rowOf(it Item, row []string, typed *workbook.Reader) Item {
+func (s *reader) rowOf(it Item, row []string, typed *workbook.Reader) Item {
 	names := len(s.Header.Names)
 	for len(row) < names { // the library leaves out empty cells at the end
 		row = append(row, "")

@@ -13,7 +13,6 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/reading"
-	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file makes sure that each document has an id of its own, and does with others what --same-id says.
@@ -28,7 +27,7 @@ type IDs struct {
 	which      int                  // 0 for old documents
 	superseded map[input.Place]bool // documents after which another one has their id, with --same-id last
 	known      bool                 // the documents are in the table
-	table      slots.Table
+	table      corpus.Table
 	next       map[string]int // of ids that got a number, the next one
 }
 

@@ -128,16 +128,8 @@ func (t *taker) batch(b *batch, isOld bool) error {
 		if err == nil && !(t.isShard() && (t.Options.SameID != "error" || b.isByHash[i])) {
 			err = ids.Identify(d, b.isByHash[i])
 		}
-		switch err {
-		case nil:
-		case errBlank:
-			t.Read.Dropped++
-			continue
-		case errRepeated:
-			t.Read.Repeated++
-			continue
-		default:
-			if err := t.Skip(b.items[i].Place, err); err != nil {
+		if err != nil {
+			if err := t.leaveOut(b.items[i].Place, err); err != nil {
 				return err
 			}
 			continue
@@ -145,22 +137,40 @@ func (t *taker) batch(b *batch, isOld bool) error {
 		x := Taken{Doc: d, Number: t.Docs.Len(), IsByHash: b.isByHash[i]}
 		if b.texts != nil {
 			x.Text, x.Record, x.Hash = b.texts[i], b.records[i], b.hashes[i]
-			if !isOld && !d.Content.Blank {
-				t.Read.Texts = append(t.Read.Texts, binary.LittleEndian.Uint64(x.Hash[:]))
-			}
 		}
-		taken = append(taken, x)
-		if isOld {
-			t.Old++
-		}
-		kept := *d
-		if t.Drops {
-			kept = corpus.Doc{Place: d.Place, ID: d.ID}
-		}
-		t.Docs.Append(kept)
+		t.enter(&x, isOld)
 		ids.Add(x.Number)
+		taken = append(taken, x)
 	}
 	return t.Take(taken)
+}
+
+// enter adds a document to the corpus.
+func (t *taker) enter(x *Taken, isOld bool) {
+	switch {
+	case isOld:
+		t.Old++
+	case t.Options.Method.IsExact() && !x.Content.Blank:
+		t.Read.Texts = append(t.Read.Texts, binary.LittleEndian.Uint64(x.Hash[:]))
+	}
+	kept := *x.Doc
+	if t.Drops {
+		kept = corpus.Doc{Place: x.Place, ID: x.ID}
+	}
+	t.Docs.Append(kept)
+}
+
+// leaveOut counts a document that is left out, or returns the error if nothing may be skipped.
+func (t *taker) leaveOut(at input.Place, err error) error {
+	switch err {
+	case errBlank:
+		t.Read.Dropped++
+		return nil
+	case errRepeated:
+		t.Read.Repeated++
+		return nil
+	}
+	return t.Skip(at, err)
 }
 
 // errBlank stands in the place of a document without text that is left out.

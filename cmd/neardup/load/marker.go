@@ -17,8 +17,16 @@ import (
 type Marker struct {
 	Method        *options.Method
 	Fingerprinter *neardup.Fingerprinter
-	Signatures    *minhash.Filed // with minhash: where the signatures of the call go; if nil, marks have them
-	Signer        *shard.Signer  // with auto and cosine: if set, marks have the signatures that tell which documents can matter to each other
+	Signatures    *Signatures   // with minhash: where the signatures of the call go; if nil, marks have them
+	Signer        *shard.Signer // with auto and cosine: if set, marks have the signatures that tell which documents can matter to each other
+}
+
+// Signatures are those of a call with the method minhash, in memory or in a temporary file.
+type Signatures = minhash.Filed
+
+// NewSignatures returns none, which may take as much memory as a call.
+func NewSignatures(o *options.Options) *Signatures {
+	return minhash.NewFiled(o.Method.MinHash.Values, o.Method.Least, o.Memory)
 }
 
 // mark returns the mark of a text. A signature that is to go where those of the call are is returned besides.

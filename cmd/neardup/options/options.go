@@ -107,12 +107,6 @@ func (o *Options) Check(given map[string]bool) (wrong string) {
 
 // checkReading checks how inputs are read.
 func (o *Options) checkReading() string {
-	stdins := 0
-	for _, path := range append([]string{o.Against, o.FilesFrom}, o.Args...) {
-		if path == "-" {
-			stdins++
-		}
-	}
 	switch {
 	case len(o.Args) == 0 && o.FilesFrom == "":
 		return "name at least one input: a file, a directory, a pattern such as 'pages/**/*.jsonl', or - for standard input"
@@ -122,16 +116,34 @@ func (o *Options) checkReading() string {
 		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.MaxLine, 1<<30)
 	case o.Format != "" && !isFormat(o.Format):
 		return fmt.Sprintf("--format %q: must be one of %s", o.Format, formatNames())
-	case o.Cols.HeaderRow > 0 && o.Cols.NoHeader:
-		return "--header-row and --no-header exclude each other"
-	case o.Cols.HeaderRow < 0:
-		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.Cols.HeaderRow)
-	case o.Cols.Repeat():
-		return "--id, --text, --title and --metadata must name different fields"
-	case stdins > 1:
+	case o.readsStdinTwice():
 		return "- (standard input) can be given only once"
 	}
+	return checkColumns(&o.Cols)
+}
+
+// checkColumns checks where documents are in rows.
+func checkColumns(cols *input.Columns) string {
+	switch {
+	case cols.HeaderRow > 0 && cols.NoHeader:
+		return "--header-row and --no-header exclude each other"
+	case cols.HeaderRow < 0:
+		return fmt.Sprintf("--header-row %d: rows are counted from 1", cols.HeaderRow)
+	case cols.Repeat():
+		return "--id, --text, --title and --metadata must name different fields"
+	}
 	return ""
+}
+
+// readsStdinTwice reports whether standard input is given more than once.
+func (in *Inputs) readsStdinTwice() bool {
+	n := 0
+	for _, path := range append([]string{in.Against, in.FilesFrom}, in.Args...) {
+		if path == "-" {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // checkMissing checks what becomes of documents that lack something, or have the id of another one.
@@ -150,18 +162,27 @@ func (o *Options) checkMissing() string {
 // checkKept checks what is kept from one call to the next: lines of boilerplate, fingerprints, the state.
 func (o *Options) checkKept() string {
 	switch {
+	case o.State != "" && (o.Against != "" || !o.Method.IsExact()):
+		return "--state can only be used with --method auto and cosine, and without --against"
+	case o.Save != "" && input.FormatOf(o.Save, "") != input.Fingerprints:
+		return fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.Save)
+	}
+	return o.checkBoilerplate()
+}
+
+// checkBoilerplate checks whether later calls will ignore the same lines.
+func (o *Options) checkBoilerplate() string {
+	switch {
 	case o.Boilerplate < 0 || o.Boilerplate == 1:
 		return fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.Boilerplate)
 	case o.Lines != "" && o.Boilerplate == 0:
 		return "--lines needs --boilerplate, which says how common a line must be"
-	case o.Boilerplate > 0 && o.Lines == "" && o.FingerprintFiles():
+	case o.Boilerplate == 0 || o.Lines != "":
+		return ""
+	case o.FingerprintFiles():
 		return "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
-	case o.State != "" && (o.Against != "" || !o.Method.IsExact()):
-		return "--state can only be used with --method auto and cosine, and without --against"
-	case o.State != "" && o.Boilerplate > 0 && o.Lines == "":
+	case o.State != "":
 		return "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
-	case o.Save != "" && input.FormatOf(o.Save, "") != input.Fingerprints:
-		return fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.Save)
 	}
 	return ""
 }

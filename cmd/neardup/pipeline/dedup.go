@@ -18,7 +18,6 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/shards"
 	"github.com/neardup/neardup/cmd/neardup/write"
-	"github.com/neardup/neardup/internal/minhash"
 )
 
 // This file has the command dedup: the stages of a call, from the inputs to the outputs.
@@ -142,9 +141,9 @@ func (c *call) group(wantPairs bool) (g *group.Groups, engine group.Engine, err 
 		g, err = e.Group(wantPairs)
 		return g, e, err
 	}
-	var signatures *minhash.Filed
+	var signatures *load.Signatures
 	if o.Method.Name == "minhash" {
-		signatures = minhash.NewFiled(o.Method.MinHash.Values, o.Method.Least, o.Memory)
+		signatures = load.NewSignatures(o)
 	}
 	if err := c.load(signatures, load.Nowhere); err != nil {
 		return nil, nil, err
@@ -159,7 +158,7 @@ func (c *call) group(wantPairs bool) (g *group.Groups, engine group.Engine, err 
 }
 
 // load loads the documents.
-func (c *call) load(signatures *minhash.Filed, take func([]load.Taken) error) error {
+func (c *call) load(signatures *load.Signatures, take func([]load.Taken) error) error {
 	l := load.Loader{Corpus: c.Corpus, Options: c.o, Marker: load.Marker{Method: &c.o.Method, Fingerprinter: c.fp, Signatures: signatures}, Take: take}
 	return l.Run()
 }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup/cmd/neardup/options"
+)
+
+// This file has the commands with all stages of a call: dedup, records and estimate.
+
+type dedupCommand struct {
+	flags
+	shardFlags
+}
+
+// Run finds near-duplicates, or does the share of one process.
+func (c *dedupCommand) Run(of *call) error {
+	c.flags.shard = c.Shard
+	return of.run(c.flags, func(o *options.Options) (err error) {
+		if c.Shard != "" {
+			o.Command, err = c.keep(of.given)
+		}
+		return err
+	})
+}
+
+// shardFlags divide a call among processes.
+type shardFlags struct {
+	Shard string `group:"running" placeholder:"K/N" help:"Take only the share K of N of the documents, and write what the command merge needs of them into the directory --state, one for each share. The other flags must be the same for all shares, outputs included: merge writes them."`
+}
+
+// A shardedCommand is what the parts keep of a call of dedup.
+type shardedCommand struct {
+	Flags flags
+	Given map[string]string
+}
+
+// keep returns the flags of a call with --shard, for merge.
+func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
+	kept := shardedCommand{c.flags, maps.Clone(given)}
+	kept.Flags.State, kept.Flags.runFlags = "", runFlags{}
+	for _, name := range []string{"shard", "state", "memory", "workers"} {
+		delete(kept.Given, name)
+	}
+	for _, value := range append(slices.Collect(maps.Values(given)), c.Inputs...) {
+		if !utf8.ValidString(value) {
+			return nil, usageError{fmt.Errorf("%q: with --shard all flags must be UTF-8", value)}
+		}
+	}
+	return json.Marshal(kept)
+}
+
+type recordsCommand struct {
+	inputFlags
+	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object from columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program looks at the columns, and says what it makes of them."`
+	outputFlags
+	groupFlags
+	runFlags
+}
+
+// Run finds near-duplicates among rows.
+func (c *recordsCommand) Run(of *call) error {
+	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
+	return of.run(f, func(o *options.Options) error {
+		o.Cols.IsRecord, o.Cols.All = true, true
+		return nil
+	})
+}
+
+type estimateCommand struct {
+	inputFlags
+	textFlags
+	groupFlags
+	methodFlags
+	runFlags
+}
+
+// Run says what each method would cost.
+func (c *estimateCommand) Run(of *call) error {
+	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
+	return of.run(f, func(o *options.Options) error {
+		o.Estimate = true
+		return nil
+	})
+}
