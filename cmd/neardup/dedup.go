@@ -64,7 +64,7 @@ type recordsCommand struct {
 
 // Run finds near-duplicates among rows.
 func (c *recordsCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
+	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, schema: c.Schema}
 	return of.run(f, func(o *options.Options) error {
 		o.Cols.IsRecord, o.Cols.All = true, true
 		return nil

@@ -34,7 +34,7 @@ type explainCommand struct {
 
 // Run explains why two documents of a collection are near-duplicates, or not.
 func (c *explainCommand) Run(of *call) error {
-	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags})
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags})
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *calibrateCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}}})
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}}})
 	if err != nil {
 		return err
 	}

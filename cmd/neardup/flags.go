@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/options"
@@ -99,11 +100,13 @@ type methodFlags struct {
 	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends behind the secret do not count."`
 }
 
-// usualBorder has the defaults of borderFlags, for commands that do not have them.
-var usualBorder = borderFlags{Group: "centres", Keep: "first", Probability: 0.5}
-
-// usualMethod has the defaults of methodFlags, for commands that do not have them.
-var usualMethod = methodFlags{Method: "auto", Tokenizer: "words2", Weights: "count", Values: 128, Bits: 64, Distance: 3, Content: 0.9, Score: 0.25}
+// defaults returns flags with their defaults, for commands that do not have them.
+func defaults[T any]() (f T) {
+	if err := kong.ApplyDefaults(&f, kong.Vars(helpVars())); err != nil {
+		panic(err) // a default that its own flag does not take
+	}
+	return f
+}
 
 // runFlags say what a call may use.
 type runFlags struct {

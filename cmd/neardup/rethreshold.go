@@ -22,7 +22,7 @@ type rethresholdCommand struct {
 
 // Run decides again.
 func (c *rethresholdCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, methodFlags: usualMethod, runFlags: runFlags{Workers: c.Workers},
+	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, methodFlags: defaults[methodFlags](), runFlags: runFlags{Workers: c.Workers},
 		groupFlags: groupFlags{borderFlags: c.borderFlags}, outputFlags: outputFlags{decisionFlags: c.decisionFlags}}
 	var kinds neardup.Kind
 	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {

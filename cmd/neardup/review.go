@@ -25,7 +25,7 @@ func (c *reviewCommand) Run(of *call) error {
 			return fmt.Errorf("%s: there is such a file; give a name with --report", path)
 		}
 	}
-	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}, Report: path}})
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}, Report: path}})
 	if err != nil {
 		return err
 	}
