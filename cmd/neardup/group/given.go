@@ -106,7 +106,7 @@ func ByGiven(c *corpus.Corpus, o *options.Options) (*Groups, error) {
 	if err := d.read(); err != nil {
 		return nil, err
 	}
-	of := newTexts(c, &o.Method)
+	of := newTexts(c, o)
 	texts := func(n [2]int) [2]int { // a mark for each text
 		a, b := int(c.Doc(n[0]).Content.Number)-1, int(c.Doc(n[1]).Content.Number)-1
 		return [2]int{min(a, b), max(a, b)}

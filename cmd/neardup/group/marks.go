@@ -17,7 +17,7 @@ import (
 // ByMarks groups the documents by their marks. It also finds the pairs if they are wanted. signatures has those of the method minhash; nil with simhash.
 func ByMarks(c *corpus.Corpus, o *options.Options, signatures *load.Signatures, wantPairs bool) (*Groups, error) {
 	b := &byMarks{o, signatures}
-	t := newTexts(c, &o.Method)
+	t := newTexts(c, o)
 	near, failed := b.pairs(t.marks)
 	if wantPairs {
 		var all []nearPair

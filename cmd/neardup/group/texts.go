@@ -8,41 +8,43 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/options"
+	"github.com/neardup/neardup/cmd/neardup/together"
 )
 
 // This file makes groups of documents from pairs of texts. Documents with the same text are in one group whatever the pairs are.
 
 // Texts are the different texts of a corpus.
 type texts struct {
-	corpus *corpus.Corpus
-	method *options.Method
-	groups *Groups
-	docs   [][]uint32     // the documents of each, in the order in which texts first occur
-	marks  []*corpus.Mark // of those with features; the others are near nothing
-	texts  []int          // for each mark, the number of its text
+	corpus  *corpus.Corpus
+	method  *options.Method
+	workers int
+	groups  *Groups
+	docs    [][]uint32     // the documents of each, in the order in which texts first occur
+	marks   []*corpus.Mark // of those with features; the others are near nothing
+	texts   []int          // for each mark, the number of its text
 }
 
 // newTexts lists the different texts. No two documents are in one group yet.
-func newTexts(c *corpus.Corpus, m *options.Method) *texts {
-	d := &texts{corpus: c, method: m, groups: Alone(c)}
+func newTexts(c *corpus.Corpus, o *options.Options) *texts {
+	d := &texts{corpus: c, method: &o.Method, workers: o.Workers, groups: Alone(c)}
 	var contents []*corpus.Content
-	for i := range c.Docs.Len() {
-		if t := c.Doc(i).Content; t.Number == 0 {
-			contents = append(contents, t)
+	numbers, ends := make([]int32, c.Docs.Len()), []int{0} // the text of each document, and where its documents end in all
+	for i := range numbers {
+		t := c.Doc(i).Content
+		if t.Number == 0 {
+			contents, ends = append(contents, t), append(ends, 0)
 			t.Number = int32(len(contents))
 		}
+		numbers[i] = t.Number - 1
+		ends[t.Number]++
 	}
 	d.docs = make([][]uint32, len(contents)) // parts of all
-	all, ends := make([]uint32, c.Docs.Len()), make([]int, len(contents)+1)
-	for i := range c.Docs.Len() {
-		ends[c.Doc(i).Content.Number]++
-	}
+	all := make([]uint32, len(numbers))
 	for n := range d.docs {
 		ends[n+1] += ends[n]
 		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
 	}
-	for i := range c.Docs.Len() {
-		n := c.Doc(i).Content.Number - 1
+	for i, n := range numbers {
 		d.docs[n] = append(d.docs[n], uint32(i))
 	}
 	for n, t := range contents {
@@ -217,21 +219,29 @@ func (k *textKeeper) keepAll(byText []int, members [][]int, otherwise func(t, u 
 			k.keep([]int{root}, root)
 		}
 	}
-	compare := func(t, u int) int { // is negative if a text is preferred to another one
-		if a, b := k.first(t), k.first(u); k.isBetter(a, b) {
+	type favourite struct{ root, text, first int } // of a group: the text that it would keep, and the document
+	favourites := make([]favourite, len(roots))
+	compare := func(x, y favourite) int { // is negative if x is preferred to y
+		if k.isBetter(x.first, y.first) {
 			return -1
-		} else if k.isBetter(b, a) {
+		} else if k.isBetter(y.first, x.first) {
 			return 1
 		}
-		return otherwise(t, u)
+		return otherwise(x.text, y.text)
 	}
-	best := make([]int, len(members))
-	for _, root := range roots {
-		best[root] = slices.MinFunc(members[root], compare)
-	}
-	slices.SortStableFunc(roots, func(a, b int) int { return compare(best[a], best[b]) })
-	for _, root := range roots {
-		k.keep(members[root], root)
+	together.Each(k.workers, len(roots), func(i int) {
+		texts := members[roots[i]]
+		best := favourite{roots[i], texts[0], k.first(texts[0])}
+		for _, t := range texts[1:] {
+			if x := (favourite{roots[i], t, k.first(t)}); compare(x, best) < 0 {
+				best = x
+			}
+		}
+		favourites[i] = best
+	})
+	together.Sort(k.workers, favourites, func(x, y favourite) int { return cmp.Or(compare(x, y), x.root-y.root) })
+	for _, x := range favourites {
+		k.keep(members[x.root], x.root)
 	}
 }
 

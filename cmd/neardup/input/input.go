@@ -144,6 +144,7 @@ var compressions = []string{".gz", ".zst", ".xz", ".bz2"}
 // progress. The caller calls the returned function when it has finished reading.
 func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), error) {
 	r, closeFile := stdin, func() {}
+	var of *plainFile // if it is one
 	switch {
 	case s.Err != nil:
 		return nil, nil, s.Err
@@ -155,7 +156,11 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 			return nil, nil, cli.InFile(s.Path, err)
 		}
 		r, closeFile = f, func() { f.Close() }
-		if s.Regular() && s.Info.Size() > mostCached {
+		if s.Regular() {
+			of = &plainFile{file: f, size: s.Info.Size(), forgets: s.Info.Size() > mostCached, progress: progress}
+			closeFile = of.close
+		}
+		if of != nil && of.forgets {
 			r = &streamed{file: f}
 		}
 	}
@@ -163,6 +168,9 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 	if err != nil {
 		closeFile()
 		return nil, nil, err
+	}
+	if buffered, isPlain := plain.(*bufio.Reader); isPlain && of != nil {
+		of.Reader, plain = buffered, of
 	}
 	return plain, func() { closePlain(); closeFile() }, nil
 }
@@ -286,6 +294,9 @@ func (s *Source) decode(r io.Reader, cols Columns) (io.Reader, error) {
 
 // sniffed returns a reader that can be looked into.
 func sniffed(r io.Reader) *bufio.Reader {
+	if of, ok := r.(*plainFile); ok {
+		r = of.Reader
+	}
 	buffered, ok := r.(*bufio.Reader)
 	if !ok || buffered.Size() < sniffBytes {
 		buffered = bufio.NewReaderSize(r, sniffBytes)
@@ -309,6 +320,9 @@ func (s *Source) readerOfLines(r io.Reader, cols Columns, maxLine int) (*LineRea
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
 	lines := &LineReader{R: buffered, Max: maxLine}
+	if of, ok := r.(*plainFile); ok {
+		lines.file, of.sniffed = of, buffered
+	}
 	switch {
 	case isOpen:
 		lines.decode = &lineDecoder{s: s, isOpen: true}
@@ -317,7 +331,9 @@ func (s *Source) readerOfLines(r io.Reader, cols Columns, maxLine int) (*LineRea
 		lines.decode = &lineDecoder{s: s, isTold: cols.Encoding != "", decoder: e.of.NewDecoder()}
 	default:
 		lines.R, err = s.decode(buffered, cols)
-		lines.isWhole = s.Encoding != nil
+		if lines.isWhole = s.Encoding != nil; lines.R != buffered {
+			lines.file = nil
+		}
 	}
 	return lines, err
 }

@@ -21,7 +21,8 @@ type LineReader struct {
 	Line   int32        // number of the line that was read last, from 1
 	decode *lineDecoder // nil if the lines are UTF-8
 
-	isWhole bool // R decodes, since lines cannot be cut before
+	isWhole bool       // R decodes, since lines cannot be cut before
+	file    *plainFile // that R reads, or nil
 
 	Raw   []byte  // the line that was read last as R has it, with its end; nil after ErrTooLong
 	block *[]byte // of which the line is a part
@@ -140,6 +141,12 @@ func endOf(begin []byte) byte {
 // fill begins a new block with the first n bytes of rest, and reads what follows. A block is filled as far as possible, so that neither what is guessed
 // from the first one nor how many there are depends on how much R gives at once.
 func (l *LineReader) fill(n int) {
+	if l.file != nil {
+		if of, ok := l.file.take(); ok {
+			l.fillWith(of, n)
+			return
+		}
+	}
 	block := new([]byte)
 	if n <= blockRoom-blockSize {
 		block = spare.Get().(*[]byte)
@@ -154,4 +161,26 @@ func (l *LineReader) fill(n int) {
 		read += more
 	}
 	l.block, l.rest = block, (*block)[:n+read]
+}
+
+// fillWith is fill with a piece of a file, which the block is made of unless the line is too long.
+func (l *LineReader) fillWith(of piece, n int) {
+	l.err = of.err
+	if n <= pieceAt {
+		copy((*of.block)[pieceAt-n:], l.rest[:n])
+		l.block, l.rest = of.block, (*of.block)[pieceAt-n:pieceAt+of.n]
+		return
+	}
+	block := make([]byte, n, n+n/2+2*blockSize) // a long line is copied a few times only
+	copy(block, l.rest)
+	for {
+		block = append(block, (*of.block)[pieceAt:pieceAt+of.n]...)
+		spare.Put(of.block)
+		if l.err != nil || len(block) >= n+n/2 {
+			break
+		}
+		of, _ = l.file.take()
+		l.err = of.err
+	}
+	l.block, l.rest = &block, block
 }

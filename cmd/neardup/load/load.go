@@ -38,7 +38,7 @@ type Loader struct {
 	Options *options.Options
 	Marker  Marker
 
-	// Take gets the documents in their order, some at a time. They may be kept, as long as the contents may.
+	// Take gets the documents in their order, some at a time. With the methods auto and cosine it may keep what it gets.
 	Take func(some []Taken) error
 	// Drops says that the corpus keeps only ids and places, as Take does with the documents whatever is to be done.
 	Drops bool
@@ -80,6 +80,7 @@ type taker struct {
 	*Loader
 	ids   [2]*IDs // of old and of new documents
 	blank int     // lines of the source so far
+	taken []Taken // the last ones
 }
 
 // block takes a block.
@@ -122,7 +123,10 @@ func (t *taker) batch(b *batch, isOld bool) error {
 	if isOld {
 		ids = t.ids[0]
 	}
-	taken := make([]Taken, 0, len(b.docs))
+	taken := t.taken[:0]
+	if b.texts != nil { // which are kept
+		taken = make([]Taken, 0, len(b.docs))
+	}
 	for i := range b.docs {
 		d, err := &b.docs[i], b.bad[i]
 		if err == nil && !(t.isShard() && (t.Options.SameID != "error" || b.isByHash[i])) {
@@ -142,6 +146,7 @@ func (t *taker) batch(b *batch, isOld bool) error {
 		ids.Add(x.Number)
 		taken = append(taken, x)
 	}
+	t.taken = taken
 	return t.Take(taken)
 }
 

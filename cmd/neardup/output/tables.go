@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/together"
 )
 
 // This file writes tables of what was found. A table is JSON lines or CSV if its name says so, and otherwise has values separated by tabs,
@@ -18,11 +20,17 @@ import (
 
 // A Table writes rows.
 type Table struct {
-	w      *cli.Output
+	w      writer
 	format string
 	names  []string
 	rows   *csv.Writer
 	buf    []string
+}
+
+// A writer is what a table is written to.
+type writer interface {
+	io.Writer
+	io.StringWriter
 }
 
 // NewTable returns a table with some columns, in the format that a path says.
@@ -73,6 +81,40 @@ func (t *Table) Row(values ...any) error {
 	}
 	_, err := t.w.WriteString(strings.Join(t.buf, "\t") + "\n")
 	return err
+}
+
+// rowsAtOnce is how many rows a worker writes at a time.
+const rowsAtOnce = 1024
+
+// Rows writes n rows, in order. Several workers ask for their values and format them.
+func (t *Table) Rows(workers, n int, row func(i int) ([]any, error)) error {
+	parts := make([]bytes.Buffer, 4*workers)
+	errs := make([]error, len(parts))
+	for from := 0; from < n; from += len(parts) * rowsAtOnce {
+		together.Each(workers, len(parts), func(k int) {
+			parts[k].Reset()
+			part := Table{w: &parts[k], format: t.format, names: t.names}
+			if t.rows != nil {
+				part.rows = csv.NewWriter(part.w)
+			}
+			for i := from + k*rowsAtOnce; i < min(n, from+(k+1)*rowsAtOnce) && errs[k] == nil; i++ {
+				var values []any
+				if values, errs[k] = row(i); errs[k] == nil {
+					errs[k] = part.Row(values...)
+				}
+			}
+			errs[k] = cmp.Or(errs[k], part.End())
+		})
+		if t.rows != nil { // the header is before them
+			t.rows.Flush()
+		}
+		for k := range parts {
+			if _, err := t.w.Write(parts[k].Bytes()); err != nil || errs[k] != nil {
+				return cmp.Or(err, errs[k])
+			}
+		}
+	}
+	return nil
 }
 
 // End writes what is left.

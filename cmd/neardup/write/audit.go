@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/together"
 )
 
 // This file writes the audit (--audit): for each document that is removed, what somebody else needs to check that this was right, without
@@ -37,33 +37,41 @@ func (r *Results) audit(w *cli.Output) error {
 		return err
 	}
 	defer texts.file.Close()
-	settings := r.settings() + fmt.Sprintf(" removed=%d", r.Groups.Duplicates()) // so that an audit that is cut off is seen
-	names := slices.Clone(AuditColumns)
-	names[6] = r.Options.Method.ValueName()
-	t, sizes := output.NewTable(w, r.Options.Audit, names...), r.Groups.Sizes()
-	for found := range r.evidence(texts) {
-		i, root := found.removed, int(r.Groups.Kept[found.removed])
-		doc, kept := r.Doc(i), r.Doc(root)
-		var value, kind, probability any
-		if p, ok := r.Groups.LikeOf(i); ok {
-			value = json.Number(r.Options.Method.Show(p.Value))
-			if p.Probability > 0 {
-				kind, probability = p.Kind.String(), json.Number(fmt.Sprintf("%.4f", p.Probability))
-			}
-		}
-		var keptAt, keptSum any // not known of a document of an earlier call, nor of a saved fingerprint
-		if kept.Place != input.NoPlace && r.Sources[kept.Source].Format != input.Fingerprints {
-			keptAt, keptSum = r.At(kept.Place), sums[kept.Source]
-		}
-		named := r.Groups.Of(i)
-		if found.err != nil {
-			return found.err
-		}
-		if err := t.Row(doc.ID, r.At(doc.Place), kept.ID, keptAt, r.Doc(named).ID, sizes[named], value, kind, probability, found.shared, found.hash, found.keptHash, sums[doc.Source], keptSum, settings); err != nil {
-			return err
+	var removed []int
+	for i := r.Old; i < r.Docs.Len(); i++ {
+		if !r.Groups.IsKept(i) {
+			removed = append(removed, i)
 		}
 	}
-	return t.End()
+	settings := r.settings() + fmt.Sprintf(" removed=%d", len(removed)) // so that an audit that is cut off is seen
+	names := slices.Clone(AuditColumns)
+	names[6] = r.Options.Method.ValueName()
+	r.Groups.Sizes() // which the workers share
+	t := output.NewTable(w, r.Options.Audit, names...)
+	err = t.Rows(r.Options.Workers, len(removed), func(n int) ([]any, error) { return r.auditRow(removed[n], texts, sums, settings) })
+	return cmp.Or(err, t.End())
+}
+
+// auditRow returns the row of a document that is removed. What is not known is nil.
+func (r *Results) auditRow(i int, texts *storedTexts, sums []any, settings string) ([]any, error) {
+	root, named := int(r.Groups.Kept[i]), r.Groups.Of(i)
+	doc, kept := r.Doc(i), r.Doc(root)
+	shared, hash, keptHash, err := texts.compare(i, root)
+	if err != nil {
+		return nil, err
+	}
+	var value, kind, probability any
+	if p, ok := r.Groups.LikeOf(i); ok {
+		value = json.Number(r.Options.Method.Show(p.Value))
+		if p.Probability > 0 {
+			kind, probability = p.Kind.String(), json.Number(fmt.Sprintf("%.4f", p.Probability))
+		}
+	}
+	var keptAt, keptSum any // not known of a document of an earlier call, nor of a saved fingerprint
+	if kept.Place != input.NoPlace && r.Sources[kept.Source].Format != input.Fingerprints {
+		keptAt, keptSum = r.At(kept.Place), sums[kept.Source]
+	}
+	return []any{doc.ID, r.At(doc.Place), kept.ID, keptAt, r.Doc(named).ID, r.Groups.Sizes()[named], value, kind, probability, shared, hash, keptHash, sums[doc.Source], keptSum, settings}, nil
 }
 
 // sums starts to hash the sources. The result has the SHA-256 of each, nil for what is not a file, and is complete once wait returns.
@@ -71,7 +79,7 @@ func (r *Results) sums() (sums []any, wait func() error) {
 	sums, errs := make([]any, len(r.Sources)), make([]error, len(r.Sources))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		inParallel(r.Options.Workers, len(r.Sources), func(i int) {
+		together.Each(r.Options.Workers, len(r.Sources), func(i int) {
 			var sum string
 			if sum, errs[i] = r.Sources[i].Sum(); sum != "" {
 				sums[i] = sum
@@ -81,36 +89,6 @@ func (r *Results) sums() (sums []any, wait func() error) {
 	return sums, func() error {
 		wg.Wait()
 		return cmp.Or(errs...)
-	}
-}
-
-// An evidence says how alike the texts of a document that is removed and of the one that is kept are. What is not known is nil.
-type evidence struct {
-	removed                int
-	shared, hash, keptHash any
-	err                    error
-}
-
-// evidence yields that of each document that is removed, in order. It is found by several goroutines, some at a time.
-func (r *Results) evidence(texts *storedTexts) iter.Seq[evidence] {
-	const atOnce = 4096
-	some := make([]evidence, 0, atOnce)
-	return func(yield func(evidence) bool) {
-		for i := r.Old; i < r.Docs.Len(); i++ {
-			if !r.Groups.IsKept(i) {
-				some = append(some, evidence{removed: i})
-			}
-			if len(some) < atOnce && i < r.Docs.Len()-1 {
-				continue
-			}
-			inParallel(r.Options.Workers, len(some), func(k int) { texts.find(&some[k], int(r.Groups.Kept[some[k].removed])) })
-			for _, e := range some {
-				if !yield(e) {
-					return
-				}
-			}
-			some = some[:0]
-		}
 	}
 }
 
@@ -136,18 +114,18 @@ func (s *storedTexts) read(doc int) (text string, ok bool, err error) {
 	return string(b), true, err
 }
 
-// find finds the words that a document shares with the one that is kept, and the hashes of their texts.
-func (s *storedTexts) find(e *evidence, kept int) {
-	var a, b string
-	if a, _, e.err = s.read(e.removed); e.err != nil {
-		return
+// compare returns which share of their words a document that is removed and the one that is kept have in common, and the hashes of their texts. What is
+// not known is nil.
+func (s *storedTexts) compare(removed, kept int) (shared, hash, keptHash any, err error) {
+	a, _, err := s.read(removed)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	e.hash = hashOf(a)
-	isKnown := false
-	if b, isKnown, e.err = s.read(kept); !isKnown || e.err != nil {
-		return
+	b, isKnown, err := s.read(kept)
+	if !isKnown || err != nil {
+		return nil, hashOf(a), nil, err
 	}
-	e.shared, e.keptHash = json.Number(fmt.Sprintf("%.4f", sharedWords(a, b))), hashOf(b)
+	return json.Number(fmt.Sprintf("%.4f", sharedWords(a, b))), hashOf(a), hashOf(b), nil
 }
 
 // textsOfGroups reads the sources again, for the texts of the documents of groups of more than one.

@@ -18,6 +18,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/review"
+	"github.com/neardup/neardup/cmd/neardup/together"
 	"github.com/neardup/neardup/dedup"
 	"github.com/zeebo/xxh3"
 )
@@ -172,7 +173,7 @@ func (p *page) explain() error {
 	defer bar.End()
 	errs := make([]error, n)
 	var done atomic.Int64
-	inParallel(min(p.Options.Workers, runtime.GOMAXPROCS(0)), n, func(i int) {
+	together.Each(min(p.Options.Workers, runtime.GOMAXPROCS(0)), n, func(i int) {
 		q := &p.Pairs[i]
 		e, err := p.Engine.Explain(p.numbers[q.A], p.numbers[q.B])
 		errs[i] = err

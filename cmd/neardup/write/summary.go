@@ -11,6 +11,7 @@ import (
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/together"
 )
 
 // This file has the summary of a call, as text or as JSON (--json).
@@ -65,7 +66,7 @@ func (r *Results) summarize(took time.Duration) (s Summary) {
 		}
 	}
 	if r.Groups.HasKinds {
-		slices.Sort(r.Read.Texts)
+		together.Sort(r.Options.Workers, r.Read.Texts, cmp.Compare[uint64])
 		r.Read.Texts = slices.Compact(r.Read.Texts)
 		s.Texts = len(r.Read.Texts)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/group"
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/together"
 )
 
 // This file writes pairs and groups, each as a table, and the cleaned and the annotated collection; and it reads groups.
@@ -24,9 +25,10 @@ func (r *Results) sortPairs() {
 	for _, p := range r.Groups.Pairs {
 		byID = append(byID, p.I, p.J)
 	}
-	slices.Sort(byID)
+	workers := r.Options.Workers
+	together.Sort(workers, byID, cmp.Compare[uint32])
 	byID = slices.Compact(byID)
-	slices.SortFunc(byID, func(i, j uint32) int {
+	together.Sort(workers, byID, func(i, j uint32) int {
 		return cmp.Or(strings.Compare(r.Docs.At(i).ID, r.Docs.At(j).ID), cmp.Compare(i, j))
 	})
 	rank := make([]uint32, r.Docs.Len())
@@ -39,7 +41,7 @@ func (r *Results) sortPairs() {
 			r.Groups.Pairs[n].I, r.Groups.Pairs[n].J = p.J, p.I
 		}
 	}
-	slices.SortFunc(r.Groups.Pairs, func(p, q group.Pair) int {
+	together.Sort(workers, r.Groups.Pairs, func(p, q group.Pair) int {
 		return cmp.Or(cmp.Compare(rank[p.I], rank[q.I]), cmp.Compare(rank[p.J], rank[q.J]))
 	})
 }
@@ -53,7 +55,8 @@ func (r *Results) pairs(w *cli.Output) error {
 		names = append(names, "kind", "probability")
 	}
 	t, sizes := output.NewTable(w, r.Options.Pairs, append(names, "group", "size")...), r.Groups.Sizes()
-	for _, p := range r.Groups.Pairs {
+	err := t.Rows(r.Options.Workers, len(r.Groups.Pairs), func(i int) ([]any, error) {
+		p := &r.Groups.Pairs[i]
 		values := []any{r.Docs.At(p.I).ID, r.Docs.At(p.J).ID, json.Number(r.Options.Method.Show(p.Value))}
 		if r.Groups.HasKinds {
 			values = append(values, p.Kind.String(), json.Number(fmt.Sprintf("%.4f", p.Probability)))
@@ -65,27 +68,24 @@ func (r *Results) pairs(w *cli.Output) error {
 		default:
 			values = append(values, nil, nil)
 		}
-		if err := t.Row(values...); err != nil {
-			return err
-		}
-	}
-	return t.End()
+		return values, nil
+	})
+	return cmp.Or(err, t.End())
 }
 
 // clusters writes the id of each new document and the id of the document that its group keeps,
 // in the order of the input. Tables whose columns have names also have the name and the size of the group.
 func (r *Results) clusters(w *cli.Output) error {
 	t, sizes := output.NewTable(w, r.Options.Clusters, "id", "kept", "group", "size"), r.Groups.Sizes()
-	for i := r.Old; i < r.Docs.Len(); i++ {
+	err := t.Rows(r.Options.Workers, r.New(), func(i int) ([]any, error) {
+		i += r.Old
 		values := []any{r.Doc(i).ID, r.Doc(int(r.Groups.Kept[i])).ID}
 		if named := r.Groups.Of(i); t.HasHeader() {
 			values = append(values, r.Doc(named).ID, sizes[named])
 		}
-		if err := t.Row(values...); err != nil {
-			return err
-		}
-	}
-	return t.End()
+		return values, nil
+	})
+	return cmp.Or(err, t.End())
 }
 
 // ReadClusters calls use with each id in a file that clusters wrote, and with that of the document which is kept.

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
@@ -98,20 +100,39 @@ const MostAtOnce = slots.MostRoom
 
 // Firsts returns for each of n things the first one that is the same: that has the same hash, and for which same returns true. A thing that does not
 // count is the first one itself, and that of no other.
+//
+// It uses all processors: hashes are divided by their lowest bits, and each goroutine looks only at its own.
 func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i, j int) bool) []int {
-	firsts, seen := make([]int, n), slots.TableFor(n)
-	for i := range firsts {
-		if firsts[i] = i; !counts(i) {
-			continue
+	const leastInPart = 1 << 10
+	firsts, hashes := make([]int, n), make([]uint64, n)
+	parallel.Chunks(n, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if firsts[i] = i; counts(i) {
+				hashes[i] = hash(i)
+			} else {
+				firsts[i] = -1
+			}
 		}
-		h := hash(i)
-		first, ok := seen.Find(h, func(j uint32) bool { return hash(int(j)) == h && same(int(j), i) })
-		if ok {
-			firsts[i] = int(first)
-		} else {
-			seen.Add(h, uint32(i), func(j uint32) uint64 { return hash(int(j)) })
+	})
+	parts := max(1, min(n/leastInPart, runtime.GOMAXPROCS(0)))
+	parallel.Each(parts, func(part int) {
+		seen := slots.TableFor(n / parts)
+		for i, h := range hashes {
+			if parts > 1 && h%uint64(parts) != uint64(part) {
+				continue
+			}
+			if firsts[i] < 0 {
+				firsts[i] = i
+				continue
+			}
+			first, ok := seen.Find(h, func(j uint32) bool { return hashes[j] == h && same(int(j), i) })
+			if ok {
+				firsts[i] = int(first)
+			} else {
+				seen.Add(h, uint32(i), func(j uint32) uint64 { return hashes[j] })
+			}
 		}
-	}
+	})
 	return firsts
 }
 

@@ -19,7 +19,7 @@ import (
 // the speed-up that it allows on 16 and 64 processors (Amdahl 1967).
 
 // workers are functions of whose goroutines there are as many as processors, or which belong to the Go runtime.
-var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|\.(evidence|sums)\.func|reading\.workOn|textfile\.\(\*File\)\.AppendAll\.func|minhash\.NewTables\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
+var workers = regexp.MustCompile(`internal/parallel\.(Each|runJobs|Chunks)|together\.Each\.func|reading\.workOn|input\.\(\*plainFile\)\.|textfile\.\(\*File\)\.AppendAll\.func|minhash\.NewTables\.func|klauspost/(pgzip|compress)|runtime\.(gcBgMarkWorker|bgsweep|bgscavenge|mcall|mstart|park_m|schedule)`)
 
 // stages name what is serial: the first one of which a sample has a function counts.
 var stages = []struct {
@@ -28,13 +28,13 @@ var stages = []struct {
 }{
 	{"read", regexp.MustCompile(`reading\.\(\*Reader\)\.read$`)},
 	{"add", regexp.MustCompile(`Deduplicator\[.*\]\)\.(add|enter|AddAll)`)},
-	{"ids", regexp.MustCompile(`pipeline\.\(\*collection\)\.(takeBatch|collect|findSuperseded)$`)},
-	{"pairs", regexp.MustCompile(`\.writePairs$`)},
-	{"out", regexp.MustCompile(`\.(writeOut|writeAnnotated)$`)},
-	{"audit", regexp.MustCompile(`\.writeAudit$`)},
-	{"other outputs", regexp.MustCompile(`\.writeResults$`)},
-	{"compare", regexp.MustCompile(`\.(groupExactly|Group)$`)},
-	{"summary", regexp.MustCompile(`\.summary$`)},
+	{"ids", regexp.MustCompile(`load\.\(\*(taker\)\.(block|batch)|Loader\)\.findSuperseded)$`)},
+	{"pairs", regexp.MustCompile(`write\.\(\*Results\)\.pairs$`)},
+	{"out", regexp.MustCompile(`write\.\(\*Results\)\.(out|annotated)$`)},
+	{"audit", regexp.MustCompile(`write\.\(\*Results\)\.audit$`)},
+	{"other outputs", regexp.MustCompile(`write\.\(\*Results\)\.Write$`)},
+	{"compare", regexp.MustCompile(`\.(Group|ByMarks|ByGiven)$`)},
+	{"summary", regexp.MustCompile(`\.Summary$`)},
 }
 
 // serial runs the program with a profile, and prints which processor time is serial.
@@ -84,7 +84,8 @@ func stageOf(s *profile.Sample) string {
 			functions = append(functions, line.Function.Name)
 		}
 	}
-	if slices.ContainsFunc(functions, workers.MatchString) || len(functions) == 0 {
+	isWriter := func(f string) bool { return strings.HasSuffix(f, ").inTurns.func1") } // one goroutine for each output
+	if len(functions) == 0 || slices.ContainsFunc(functions, workers.MatchString) && !slices.ContainsFunc(functions, isWriter) {
 		return ""
 	}
 	for _, stage := range stages {
