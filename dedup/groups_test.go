@@ -304,9 +304,6 @@ func TestChain(t *testing.T) {
 // more pages of one template than that are a family, and no group. Other texts are grouped as if the crowd were not there.
 func TestCrowded(t *testing.T) {
 	t.Parallel()
-	if !*full {
-		t.Skip("takes long; run with -full")
-	}
 	rnd := seeded(t, 12)
 	words := func(n int) (w []string) {
 		for range n {
@@ -314,7 +311,7 @@ func TestCrowded(t *testing.T) {
 		}
 		return w
 	}
-	const n = 1024 + 200 // more than are compared with each other
+	const n = 256 + 100 // more than are compared with each other
 	others := englishA.collection(rnd, 120)
 	d, alone := of(t, Options{}, named("other", others)), of(t, Options{}, named("other", others))
 	page, template := words(150), words(150)

@@ -250,8 +250,12 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 	return found, nil
 }
 
-// A search in a crowd looks at the nearest ones, until it has found as many as it is asked for, or mostFound, or until mostMissed in a row were none.
-const mostFound = 64
+// A search in a crowd looks at the nearest ones, until it has found as many as it is asked for, or mostFound, or until so many in a row were none: fewer
+// than for groups, since somebody waits, and a place in a crowd takes 2 ms.
+const (
+	mostFound          = 64
+	mostMissedBySearch = 16
+)
 
 // findIn calls add with the near-duplicates of a content. found returns how many documents that makes so far.
 func (d *Deduplicator[ID]) findIn(ctx context.Context, w *judge.Worker, from uint32, most int, found func() int, add func(slot uint32, v verdict)) error {
@@ -276,7 +280,7 @@ func (d *Deduplicator[ID]) findIn(ctx context.Context, w *judge.Worker, from uin
 			add(n.Slot, v)
 			missed = 0
 		}
-		if found() >= min(most, mostFound) || missed == mostMissed {
+		if found() >= min(most, mostFound) || missed == mostMissedBySearch {
 			break
 		}
 	}

@@ -238,7 +238,7 @@ func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 }
 
 // Crowded is how many neighbours are too many to compare a text with all.
-const Crowded = 1024
+const Crowded = 256
 
 // IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
 func (w *Worker) IsCrowded(slot uint32) bool {
