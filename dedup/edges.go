@@ -530,7 +530,7 @@ func (s *snapshot[ID]) besideOf(w *judge.Worker, c *crowd, i int32, found []edge
 // since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all neighbours.
 const (
 	mostMissed = 32
-	mostForms  = 16
+	mostForms  = 32
 )
 
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.

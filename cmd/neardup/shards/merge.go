@@ -35,26 +35,28 @@ import (
 //
 // The end does what of the other steps is missing, so only who has several machines needs to call these.
 
-// join finds the links of a share of the buckets, without those that follow from others.
+// join finds which documents the buckets of a share link, and returns a link from the first document of each component to each of the others.
 func (p *Parts) join(s options.Shard) (links []uint32, err error) {
 	if err := p.arrange(); err != nil {
 		return nil, err
 	}
 	of := shard.NewLinks(s.Number-1, s.Of)
-	forest := graph.NewForest(p.n)
-	link := func(a, b uint32) {
-		if forest.Find(int(a)) != forest.Find(int(b)) {
-			forest.Join(int(a), int(b))
-			links = append(links, a, b)
-		}
-	}
 	numbers := p.numbers()
 	for i, q := range p.of {
 		if err := q.eachSignature(func(k int, sig *shard.Signature) { of.Add(numbers[i][k], sig) }); err != nil {
 			return nil, err
 		}
 	}
-	return links, of.Find(context.Background(), link)
+	forest := graph.NewForest(p.n)
+	if err := of.Find(context.Background(), func(a, b uint32) { forest.Join(int(a), int(b)) }); err != nil {
+		return nil, err
+	}
+	for i, root := range forest.Roots() {
+		if root != i {
+			links = append(links, uint32(root), uint32(i))
+		}
+	}
+	return links, nil
 }
 
 const linksMark = "neardup links 1\n"
