@@ -524,3 +524,41 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(readAny)
 }
+
+// TestSameBytes: the same rows give the same file, also with pages of several encodings, which the library counts in a map.
+func TestSameBytes(t *testing.T) {
+	text, err := schema.NewPrimitiveNode("text", arrow.Repetitions.Required, arrow.Types.ByteArray, -1, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := schema.NewGroupNode("rows", arrow.Repetitions.Required, schema.FieldList{text}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []byte
+	for n := range 12 {
+		var b bytes.Buffer
+		w, err := NewWriter(&b, root, compress.Codecs.Snappy, map[string]string{"a": "1", "b": "2", "c": "3"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40_000 { // more than fit into a dictionary
+			if err := w.Write([][]Cell{{{Bytes: fmt.Appendf(nil, "%040d", i)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b.Bytes()
+		}
+		if !bytes.Equal(b.Bytes(), first) {
+			t.Fatalf("file %d differs from the first one", n)
+		}
+	}
+	f, err := Open(bytes.NewReader(first), int64(len(first)), 1<<30)
+	if err != nil || f.Rows(0) != 40_000 {
+		t.Errorf("it is read: %v", err)
+	}
+}

@@ -1,9 +1,17 @@
 package parquet
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
+	"sort"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -19,6 +27,7 @@ const groupBytes = 64 << 20
 
 // A Writer writes rows of cells, for one goroutine.
 type Writer struct {
+	to      *footed
 	out     *file.Writer
 	group   file.BufferedRowGroupWriter // nil if there is none yet
 	columns []column
@@ -32,18 +41,19 @@ func NewWriter(w io.Writer, root *schema.GroupNode, codec compress.Compression, 
 	options := []file.WriteOption{file.WithWriterProps(props)}
 	if len(notes) > 0 {
 		all := metadata.NewKeyValueMetadata()
-		for key, value := range notes {
-			if err := all.Append(key, value); err != nil {
+		for _, key := range slices.Sorted(maps.Keys(notes)) {
+			if err := all.Append(key, notes[key]); err != nil {
 				return nil, err
 			}
 		}
 		options = append(options, file.WithWriteMetadata(all))
 	}
-	out, err := file.NewParquetWriterWithError(struct{ io.Writer }{w}, root, options...) // whose Close is the caller's
+	to := &footed{Writer: w} // whose Close is the caller's
+	out, err := file.NewParquetWriterWithError(to, root, options...)
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{out: out, columns: make([]column, out.NumColumns())}, nil
+	return &Writer{to: to, out: out, columns: make([]column, out.NumColumns())}, nil
 }
 
 // Write writes a row: the cells of each column. Their bytes must not change until EndGroup or Close.
@@ -111,7 +121,56 @@ func (w *Writer) Close() error {
 	if err := w.EndGroup(); err != nil {
 		return err
 	}
-	return w.out.Close()
+	w.to.isFooter = true
+	if err := w.out.Close(); err != nil {
+		return err
+	}
+	return w.to.end()
+}
+
+// A footed writer holds the footer of a file back. The library counts the encodings of pages in a map, and writes them in its order; here they
+// get an order that is always the same.
+type footed struct {
+	io.Writer
+	isFooter bool
+	footer   bytes.Buffer
+}
+
+func (f *footed) Write(b []byte) (int, error) {
+	if f.isFooter {
+		return f.footer.Write(b)
+	}
+	return f.Writer.Write(b)
+}
+
+// end writes the footer: metadata, their length in four bytes, and four letters.
+func (f *footed) end() error {
+	const ending = 8
+	b := f.footer.Bytes()
+	if len(b) < ending || int(binary.LittleEndian.Uint32(b[len(b)-ending:])) > len(b)-ending {
+		return errors.New("parquet: the library has written no footer")
+	}
+	from := len(b) - ending - int(binary.LittleEndian.Uint32(b[len(b)-ending:]))
+	m, err := metadata.NewFileMetaData(b[from:len(b)-ending], nil)
+	if err != nil {
+		return err
+	}
+	for _, group := range m.RowGroups {
+		for _, c := range group.Columns {
+			pages := c.MetaData.EncodingStats
+			sort.Slice(pages, func(i, j int) bool {
+				x, y := pages[i], pages[j]
+				return cmp.Or(cmp.Compare(x.PageType, y.PageType), cmp.Compare(x.Encoding, y.Encoding)) < 0
+			})
+		}
+	}
+	data, err := m.Serialize(context.Background())
+	if err != nil {
+		return err
+	}
+	whole := binary.LittleEndian.AppendUint32(append(bytes.Clone(b[:from]), data...), uint32(len(data)))
+	_, err = f.Writer.Write(append(whole, b[len(b)-4:]...))
+	return err
 }
 
 // A column writes the cells of a column.
