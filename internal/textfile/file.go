@@ -16,7 +16,6 @@ import (
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/lex"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -331,7 +330,11 @@ func (f *File) writeBlocks(blocks []*block) (size int64, err error) {
 			}
 		}
 	} else {
-		parallel.Each(len(blocks), write)
+		var writing sync.WaitGroup
+		for i := range blocks {
+			writing.Go(func() { write(i) })
+		}
+		writing.Wait()
 	}
 	for _, n := range sizes {
 		size += n

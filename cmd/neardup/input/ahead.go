@@ -31,7 +31,6 @@ type plainFile struct {
 	progress      io.Writer
 
 	begun  bool
-	next   int64 // where the next piece of all begins
 	pieces chan chan piece
 	quit   chan struct{}
 	wg     sync.WaitGroup
@@ -59,7 +58,7 @@ func (p *plainFile) take() (piece, bool) {
 
 // begin begins to read pieces, if it is worth it.
 func (p *plainFile) begin() bool {
-	if p.size < leastAhead || p.Buffered() > 0 || p.sniffed.Buffered() > 0 || runtime.GOMAXPROCS(0) == 1 {
+	if !p.isDrained() || runtime.GOMAXPROCS(0) == 1 {
 		return false
 	}
 	if ahead.Add(1) > mostAhead {
@@ -84,6 +83,11 @@ func (p *plainFile) begin() bool {
 		}
 	})
 	return true
+}
+
+// isDrained reports whether the file is large, and what the readers of its beginning had read ahead has been taken.
+func (p *plainFile) isDrained() bool {
+	return p != nil && p.size >= leastAhead && p.Buffered() == 0 && p.sniffed.Buffered() == 0
 }
 
 // read reads a piece.

@@ -154,8 +154,8 @@ func (l *LineReader) fill(n int) {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
-	least, read := max(blockSize, n/2), 0 // a long line is copied a few times only
-	for read < least && l.err == nil {
+	least, read := max(blockSize, n/2), 0                                   // a long line is copied a few times only
+	for read < least && l.err == nil && !(read > 0 && l.file.isDrained()) { // then pieces follow
 		var more int
 		more, l.err = l.R.Read((*block)[n+read:])
 		read += more

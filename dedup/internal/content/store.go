@@ -6,8 +6,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
@@ -105,17 +105,15 @@ const MostAtOnce = slots.MostRoom
 func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i, j int) bool) []int {
 	const leastInPart = 1 << 10
 	firsts, hashes := make([]int, n), make([]uint64, n)
-	parallel.Chunks(n, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			if firsts[i] = i; counts(i) {
-				hashes[i] = hash(i)
-			} else {
-				firsts[i] = -1
-			}
+	for i := range firsts {
+		if firsts[i] = i; counts(i) {
+			hashes[i] = hash(i)
+		} else {
+			firsts[i] = -1
 		}
-	})
+	}
 	parts := max(1, min(n/leastInPart, runtime.GOMAXPROCS(0)))
-	parallel.Each(parts, func(part int) {
+	find := func(part int) {
 		seen := slots.TableFor(n / parts)
 		for i, h := range hashes {
 			if parts > 1 && h%uint64(parts) != uint64(part) {
@@ -132,7 +130,13 @@ func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i
 				seen.Add(h, uint32(i), func(j uint32) uint64 { return hashes[j] })
 			}
 		}
-	})
+	}
+	var wg sync.WaitGroup
+	for part := range parts - 1 {
+		wg.Go(func() { find(part + 1) })
+	}
+	find(0)
+	wg.Wait()
 	return firsts
 }
 
