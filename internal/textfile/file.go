@@ -294,7 +294,18 @@ func (f *File) start() error {
 	blocks, ended := f.blocks[:len(f.blocks):len(f.blocks)], make(chan error, 1)
 	f.busy, f.ended = len(blocks), ended
 	go func() {
-		size, err := f.writeBlocks(blocks)
+		var err error
+		size := int64(0)
+		for _, b := range blocks { // the system lets one goroutine at a time write to a file
+			b.filled.Wait()
+			f.mu.RLock()
+			bytes := b.bytes
+			f.mu.RUnlock()
+			if err == nil {
+				_, err = f.file.WriteAt(bytes, b.at)
+			}
+			size += int64(len(bytes))
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.busy = 0; err != nil {
@@ -308,38 +319,6 @@ func (f *File) start() error {
 		ended <- err
 	}()
 	return nil
-}
-
-// writeBlocks writes blocks, and returns how many bytes these are. Of a file that outlives the program it writes one after the other, so that a
-// program that is killed leaves no hole before what it has written.
-func (f *File) writeBlocks(blocks []*block) (size int64, err error) {
-	sizes, errs := make([]int64, len(blocks)), make([]error, len(blocks))
-	write := func(i int) {
-		b := blocks[i]
-		b.filled.Wait()
-		f.mu.RLock()
-		bytes := b.bytes
-		f.mu.RUnlock()
-		_, errs[i] = f.file.WriteAt(bytes, b.at)
-		sizes[i] = int64(len(bytes))
-	}
-	if f.kept {
-		for i := range blocks {
-			if write(i); errs[i] != nil {
-				return 0, errs[i]
-			}
-		}
-	} else {
-		var writing sync.WaitGroup
-		for i := range blocks {
-			writing.Go(func() { write(i) })
-		}
-		writing.Wait()
-	}
-	for _, n := range sizes {
-		size += n
-	}
-	return size, cmp.Or(errs...)
 }
 
 // wait waits until what is being written is, and returns the error, which one caller gets. The caller holds the lock, which is given away meanwhile.
