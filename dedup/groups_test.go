@@ -311,8 +311,8 @@ func TestCrowded(t *testing.T) {
 		}
 		return w
 	}
-	const n = 256 + 100 // more than are compared with each other
-	others := englishA.collection(rnd, 120)
+	const n = 256 + 24 // more than are compared with each other
+	others := englishA.collection(rnd, 60)
 	d, alone := of(t, Options{}, named("other", others)), of(t, Options{}, named("other", others))
 	page, template := words(150), words(150)
 	for i := range n {
