@@ -40,8 +40,8 @@ func (c *verifyCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	all := corpus.New(o, of.stdin, of.stderr)
-	if err := all.Find(nil); err != nil {
+	all, err := corpus.Open(o, of.stdin, of.stderr)
+	if err != nil {
 		return err
 	}
 	sources, err := namedSources(rows, all.Sources)

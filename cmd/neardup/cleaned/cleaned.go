@@ -84,7 +84,7 @@ func columns(c *corpus.Corpus, to output.Target, choose Choice) (*rows.Columns, 
 	if err := p.Run(c); err != nil {
 		return nil, err
 	}
-	if len(columns.Names()) == 0 { // there are no documents
+	if len(columns.Names()) == 0 { // no documents
 		columns.Name([]string{c.Reading.Cols.ID, c.Reading.Cols.Texts()[0]})
 	}
 	return columns, nil

@@ -15,7 +15,7 @@ import (
 type Content struct {
 	Mark
 	Number  int32  // of the text among the different ones, from 1; 0 if it has none yet
-	Blank   bool   // there is no text, so no document is a copy of another
+	Blank   bool   // empty or white space: never a copy of another document
 	Counted bool   // in the summary
 	Length  int32  // of the text, in bytes
 	Hash    uint64 // of the text and its metadata

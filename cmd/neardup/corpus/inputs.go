@@ -16,8 +16,18 @@ import (
 
 // This file finds the sources, and makes sure that they can be read more than once.
 
-// Find finds the sources. It returns an error if one of them cannot be read, or is one of the outputs.
-func (c *Corpus) Find(outputs []fs.FileInfo) error {
+// Open returns a corpus with the sources of a call, and without documents. It returns an error if a source cannot be read, or is one of the outputs.
+func Open(o *options.Options, stdin io.Reader, stderr io.Writer) (*Corpus, error) {
+	outputs, err := o.Written()
+	if err != nil {
+		return nil, err
+	}
+	c := New(o, stdin, stderr)
+	return c, c.find(outputs)
+}
+
+// find finds the sources. It returns an error if one of them cannot be read, or is one of the outputs.
+func (c *Corpus) find(outputs []fs.FileInfo) error {
 	o := c.Reading
 	f := input.Finder{Format: o.Format, Room: options.Room(o.Memory)}
 	if o.Against != "" {

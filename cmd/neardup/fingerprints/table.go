@@ -30,12 +30,8 @@ func Write(o *options.Options, outs *cli.Outputs, stdin io.Reader, stdout, stder
 	if err != nil {
 		return err
 	}
-	outputs, err := o.Written()
+	c, err := corpus.Open(o, stdin, stderr)
 	if err != nil {
-		return err
-	}
-	c := corpus.New(o, stdin, stderr)
-	if err := c.Find(outputs); err != nil {
 		return err
 	}
 	if weights.NeedsStatistics && !cli.Exists(o.Stats) {

@@ -41,6 +41,11 @@ func itself(i int) int { return i }
 
 // NewEngine returns an Engine for a Deduplicator with new documents whose ids are their numbers.
 func NewEngine(c *corpus.Corpus, o *options.Options, d *dedup.Deduplicator[int], settings dedup.Options) Engine {
+	return numbered(c, o, d, settings)
+}
+
+// numbered is NewEngine.
+func numbered(c *corpus.Corpus, o *options.Options, d *dedup.Deduplicator[int], settings dedup.Options) *engine[int] {
 	return &engine[int]{d: d, settings: settings, corpus: c, o: o, number: itself, id: itself}
 }
 

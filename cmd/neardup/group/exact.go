@@ -16,7 +16,7 @@ import (
 // An Exact compares the documents of a call, and of no others. [load.Feed] takes them.
 type Exact struct {
 	*load.Feed
-	engine[int]
+	*engine[int]
 }
 
 // NewExact returns an Exact without documents.
@@ -26,7 +26,7 @@ func NewExact(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter) (
 	if err != nil {
 		return nil, err
 	}
-	e := &Exact{engine: engine[int]{d: d, settings: settings, corpus: c, o: o, number: itself, id: itself}}
+	e := &Exact{engine: numbered(c, o, d, settings)}
 	e.Feed = load.NewFeed(func(documents <-chan []load.Taken) error {
 		return d.AddAll(context.Background(), load.Each(documents, load.Number, load.Document))
 	})
@@ -68,13 +68,7 @@ func Put(c *corpus.Corpus, o *options.Options, f *Found, wantPairs bool) (*Group
 			g.Pairs = append(g.Pairs, f.Pairs...)
 		}
 	}
-	prefers := o.Method.Prefers()
-	g.putEqual(same, func(i, j int) bool {
-		if (i < c.Old) != (j < c.Old) {
-			return i < c.Old
-		}
-		return prefers(i, int(c.Doc(i).Length), j, int(c.Doc(j).Length))
-	})
+	g.putEqual(same, better(c, &o.Method))
 	for _, p := range f.Like {
 		if g.Kept[p.I] = int32(p.J); p.I != p.J {
 			g.Like[int(p.I)] = p

@@ -50,7 +50,7 @@ func sortFamilies(all []Family) {
 	})
 }
 
-// TooManyPairs is the error of a list for which there is no room. Of n equal documents there are n²/2 pairs.
+// TooManyPairs is the error of a list of pairs that does not fit into memory: n equal documents make n²/2 pairs.
 func TooManyPairs(most int) error {
 	return fmt.Errorf("there are more than %d pairs, and --memory has no room for more: --clusters has the groups, which need little", most)
 }

@@ -12,6 +12,7 @@ package group
 
 import (
 	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/options"
 )
 
 // This file has groups, and says which group a document is in, by a name that lasts: the id of the first document that was kept of the group.
@@ -89,6 +90,17 @@ func (g *Groups) Sizes() []int32 {
 		}
 	}
 	return g.sizes
+}
+
+// better returns a function that reports whether a document is better to keep than another one: old ones come first, and then --keep decides.
+func better(c *corpus.Corpus, m *options.Method) func(a, b int) bool {
+	prefers := m.Prefers()
+	return func(a, b int) bool {
+		if (a < c.Old) != (b < c.Old) {
+			return a < c.Old
+		}
+		return prefers(a, int(c.Doc(a).Length), b, int(c.Doc(b).Length))
+	}
 }
 
 // link adds a pair, unless both documents are old. It returns an error if there are most pairs already.

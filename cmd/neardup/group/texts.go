@@ -18,6 +18,7 @@ type texts struct {
 	corpus  *corpus.Corpus
 	method  *options.Method
 	workers int
+	better  func(a, b int) bool // documents
 	groups  *Groups
 	docs    [][]uint32     // the documents of each, in the order in which texts first occur
 	marks   []*corpus.Mark // of those with features; the others are near nothing
@@ -26,7 +27,7 @@ type texts struct {
 
 // newTexts lists the different texts. No two documents are in one group yet.
 func newTexts(c *corpus.Corpus, o *options.Options) *texts {
-	d := &texts{corpus: c, method: &o.Method, workers: o.Workers, groups: Alone(c)}
+	d := &texts{corpus: c, method: &o.Method, workers: o.Workers, better: better(c, &o.Method), groups: Alone(c)}
 	var contents []*corpus.Content
 	numbers, ends := make([]int32, c.Docs.Len()), []int{0} // the text of each document, and where its documents end in all
 	for i := range numbers {
@@ -177,22 +178,11 @@ func (k *textKeeper) first(text int) int {
 	docs := k.docs[text]
 	best := int(docs[0])
 	for _, j := range docs[1:] {
-		if j := int(j); best >= k.corpus.Old && k.prefers(j, best) { // old ones come first
+		if j := int(j); best >= k.corpus.Old && k.better(j, best) { // old ones come first
 			best = j
 		}
 	}
 	return best
-}
-
-// prefers reports whether --keep likes a document better than another one.
-func (of *texts) prefers(a, b int) bool {
-	return of.method.Prefers()(a, int(of.corpus.Doc(a).Length), b, int(of.corpus.Doc(b).Length))
-}
-
-// isBetter is prefers, where old documents come first.
-func (k *textKeeper) isBetter(a, b int) bool {
-	isOldA, isOldB := a < k.corpus.Old, b < k.corpus.Old
-	return isOldA && !isOldB || isOldA == isOldB && k.prefers(a, b)
 }
 
 // mayKeep reports whether a group that root represents may keep a text instead.
@@ -222,9 +212,9 @@ func (k *textKeeper) keepAll(byText []int, members [][]int, otherwise func(t, u 
 	type favourite struct{ root, text, first int } // of a group: the text that it would keep, and the document
 	favourites := make([]favourite, len(roots))
 	compare := func(x, y favourite) int { // is negative if x is preferred to y
-		if k.isBetter(x.first, y.first) {
+		if k.better(x.first, y.first) {
 			return -1
-		} else if k.isBetter(y.first, x.first) {
+		} else if k.better(y.first, x.first) {
 			return 1
 		}
 		return otherwise(x.text, y.text)
@@ -249,7 +239,7 @@ func (k *textKeeper) keepAll(byText []int, members [][]int, otherwise func(t, u 
 func (k *textKeeper) keep(texts []int, root int) {
 	keep := root
 	for _, t := range texts {
-		if k.isBetter(k.first(t), k.first(keep)) && k.mayKeep(texts, t, root) {
+		if k.better(k.first(t), k.first(keep)) && k.mayKeep(texts, t, root) {
 			keep = t
 		}
 	}

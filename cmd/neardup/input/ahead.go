@@ -61,12 +61,11 @@ func (p *plainFile) begin() bool {
 	if !p.isDrained() || runtime.GOMAXPROCS(0) == 1 {
 		return false
 	}
-	if ahead.Add(1) > mostAhead {
-		ahead.Add(-1)
-		return false
-	}
 	from, err := p.file.Seek(0, io.SeekCurrent)
 	if err != nil {
+		return false
+	}
+	if ahead.Add(1) > mostAhead {
 		ahead.Add(-1)
 		return false
 	}

@@ -126,7 +126,7 @@ type way struct {
 	letters  float64 // the same by its letters alone, without the ASCII around them
 }
 
-// A verdict is what was found out about an encoding.
+// A verdict is what was detected about an encoding.
 type verdict struct {
 	best, second way
 	isSure       bool

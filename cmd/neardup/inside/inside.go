@@ -16,17 +16,14 @@ import (
 
 // This file has what both commands need.
 
-// prepare finds the sources, and returns how texts become features.
-func prepare(c *corpus.Corpus, o *options.Options) (*neardup.Fingerprinter, error) {
+// open returns a corpus with the sources of a call, and how texts become features.
+func open(o *options.Options, stdin io.Reader, stderr io.Writer) (*corpus.Corpus, *neardup.Fingerprinter, error) {
 	fp, err := o.Fingerprinter()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	outputs, err := o.Written()
-	if err != nil {
-		return nil, err
-	}
-	return fp, c.Find(outputs)
+	c, err := corpus.Open(o, stdin, stderr)
+	return c, fp, err
 }
 
 // loadTexts loads the documents of a call. take gets them on a goroutine of its own.

@@ -82,15 +82,16 @@ func FindLeaks(o *options.Options, p *Leaks, outs *cli.Outputs, stdin io.Reader,
 	defer outs.Discard()
 	start := time.Now()
 	defer options.LimitMemory(o.Memory)()
-	c := &leaking{Corpus: corpus.New(o, stdin, stderr), Leaks: p, hitDocs: map[int]bool{}}
-	if c.tests, err = leaks.New[int](p.Length); err != nil {
+	tests, err := leaks.New[int](p.Length)
+	if err != nil {
 		return err
 	}
-	fp, err := prepare(c.Corpus, o)
-	if err == nil {
-		err = c.findTests(o)
-	}
+	all, fp, err := open(o, stdin, stderr)
 	if err != nil {
+		return err
+	}
+	c := &leaking{Corpus: all, Leaks: p, tests: tests, hitDocs: map[int]bool{}}
+	if err := c.findTests(o); err != nil {
 		return err
 	}
 	defer c.CloseCopies()

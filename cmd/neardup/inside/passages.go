@@ -53,11 +53,11 @@ func FindPassages(o *options.Options, p *Passages, outs *cli.Outputs, stdin io.R
 	defer outs.Discard()
 	start := time.Now()
 	defer options.LimitMemory(o.Memory)()
-	c := &passageRun{Corpus: corpus.New(o, stdin, stderr)}
-	fp, err := prepare(c.Corpus, o)
+	all, fp, err := open(o, stdin, stderr)
 	if err != nil {
 		return err
 	}
+	c := &passageRun{Corpus: all}
 	defer c.CloseCopies()
 	if err := c.KeepCopies(false); err != nil {
 		return err

@@ -178,5 +178,5 @@ func (t *taker) leaveOut(at input.Place, err error) error {
 	return t.Skip(at, err)
 }
 
-// errBlank stands in the place of a document without text that is left out.
+// errBlank marks a document that --empty drop leaves out.
 var errBlank = errors.New("there is no text")

@@ -35,8 +35,8 @@ func loaded(t *testing.T, workers int, method, sameID string, files ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = corpus.New(o, nil, &strings.Builder{})
-	if err := c.Find(nil); err != nil {
+	c, err = corpus.Open(o, nil, &strings.Builder{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	l := Loader{Corpus: c, Options: o, Marker: Marker{Method: &o.Method, Fingerprinter: fp}, Take: func(some []Taken) error {

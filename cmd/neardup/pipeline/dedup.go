@@ -41,10 +41,11 @@ func Dedup(o *options.Options, parts *shards.Parts, outs *cli.Outputs, stdin io.
 	if err != nil {
 		return err
 	}
-	c := &call{Corpus: corpus.New(o, stdin, stderr), o: o, fp: fp, parts: parts, outs: outs}
-	if err := c.find(); err != nil {
+	all, err := corpus.Open(o, stdin, stderr)
+	if err != nil {
 		return err
 	}
+	c := &call{Corpus: all, o: o, fp: fp, parts: parts, outs: outs}
 	switch {
 	case o.Estimate:
 		return cost.Estimate(c.Corpus, o, stdout)
@@ -61,15 +62,6 @@ type call struct {
 	fp    *neardup.Fingerprinter
 	parts *shards.Parts
 	outs  *cli.Outputs
-}
-
-// find finds the sources.
-func (c *call) find() error {
-	outputs, err := c.o.Written()
-	if err != nil {
-		return err
-	}
-	return c.Find(outputs)
 }
 
 // shard writes the part of a shard. The command merge writes the outputs.

@@ -25,10 +25,11 @@ func Load(o *options.Options, stdin io.Reader, stderr io.Writer) (*Loaded, error
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{call: call{Corpus: corpus.New(o, stdin, stderr), o: o, fp: fp}}
-	if err := l.find(); err != nil {
+	c, err := corpus.Open(o, stdin, stderr)
+	if err != nil {
 		return nil, err
 	}
+	l := &Loaded{call: call{Corpus: c, o: o, fp: fp}}
 	if err := l.KeepCopies(false); err != nil { // texts are read again
 		return nil, err
 	}

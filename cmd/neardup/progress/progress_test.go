@@ -9,7 +9,7 @@ import (
 	"github.com/neardup/neardup/dedup"
 )
 
-// TestProgress: where there is no terminal, a line says now and then what is being done and what is left.
+// TestProgress: without a terminal, a line every ten seconds shows the stage, the rate and the time left.
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	p := New(&out)

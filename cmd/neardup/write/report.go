@@ -24,11 +24,11 @@ import (
 )
 
 // This file makes the page in which people look at pairs (package review), for the command review and for dedup
-// --report. The page has the pairs from far below the border on, so that one can see what another border would do.
+// --report. The page starts far below the threshold, so that people can see what another threshold would do.
 
 const (
 	leastProbability = 0.05    // where the page begins
-	mostPairs        = 100_000 // what a page has at most: those closest to the border
+	mostPairs        = 100_000 // on a page: those closest to the threshold
 	mostExplained    = 2_000   // of them, those with reasons
 	mostText         = 50_000  // characters of a text in the page
 
@@ -95,7 +95,7 @@ func (p *page) show(pairs []neardup.Pair[int]) {
 	}
 }
 
-// mostDoubtful returns the pairs whose probabilities are nearest to the border, and how many others there are.
+// mostDoubtful returns the pairs closest to the threshold, and how many it leaves out.
 func mostDoubtful(pairs []neardup.Pair[int], border float64) ([]neardup.Pair[int], int) {
 	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
 	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
