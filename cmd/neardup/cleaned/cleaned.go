@@ -14,7 +14,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// A Choice says whether a document is written, by its number, and which values are added to it.
+// A Choice says whether a document is written, by its number, and which values are added to it. Several goroutines call it.
 type Choice func(i int) (values []string, ok bool)
 
 // Write writes the new documents that are chosen to w, which has a path, in the order of the sources. added are the names of the values that are added, and
@@ -32,15 +32,28 @@ func Write(c *corpus.Corpus, w *cli.Output, path string, added []string, dropped
 	if err != nil {
 		return err
 	}
-	p := &corpus.Pass[struct{}]{Cols: to.Cols, Frees: true, Begin: out.Begin}
-	p.Use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
-		if values, ok := choose(i); ok {
-			return out.Write(s, it, values)
+	p := &corpus.Pass[row]{Cols: to.Cols, Frees: true, Begin: out.Begin}
+	p.Work = func(_, i int, s *input.Source, it *input.Item) (r row, err error) {
+		values, ok := choose(i)
+		if r.isKept = ok; ok {
+			r.Row, err = out.Prepare(s, it, values)
 		}
-		out.Drop(s, it)
-		return nil
+		return r, err
+	}
+	p.Use = func(i int, s *input.Source, it *input.Item, r row) error {
+		if !r.isKept {
+			out.Drop(s, it)
+			return nil
+		}
+		return out.Write(s, it, r.Row)
 	}
 	return cmp.Or(p.Run(c), out.End())
+}
+
+// A row is a document as a worker has prepared it.
+type row struct {
+	output.Row
+	isKept bool
 }
 
 // target returns the target of a path: documents with all of their fields, and types.
@@ -65,14 +78,18 @@ func columns(c *corpus.Corpus, to output.Target, choose Choice) (*rows.Columns, 
 	columns := &rows.Columns{}
 	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
 	first.Typed = output.FormatOf(to.Path) == "parquet" || output.FormatOf(to.Path) == "arrow" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" || s.Format == "arrow" })
-	p := &corpus.Pass[struct{}]{Cols: first}
-	p.Use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
+	p := &corpus.Pass[rows.Struct]{Cols: first}
+	p.Work = func(_, i int, s *input.Source, it *input.Item) (rows.Struct, error) {
 		if _, ok := choose(i); !ok {
-			return nil
+			return nil, nil
 		}
-		fields, err := it.Typed(s, first)
-		columns.Add(fields)
-		return err
+		return it.Typed(s, first)
+	}
+	p.Use = func(i int, _ *input.Source, _ *input.Item, fields rows.Struct) error {
+		if _, ok := choose(i); ok {
+			columns.Add(fields)
+		}
+		return nil
 	}
 	p.Begin = func(s *input.Source) error {
 		if s.Header.HasTwins() {
@@ -90,21 +107,31 @@ func columns(c *corpus.Corpus, to output.Target, choose Choice) (*rows.Columns, 
 	return columns, nil
 }
 
-// Edit writes the new documents that edit keeps to w, which has a path, as it leaves them. Rows of text stay as they are but for what is edited. It returns an
-// error if a file has changed since it was found: what is left out of one place may not stand in another one any more.
-func Edit(c *corpus.Corpus, w *cli.Output, path string, edit func(i int, s *input.Source, it *input.Item) (isKept bool, err error)) error {
+// Edit writes the new documents that edit keeps to w, which has a path, as it leaves them. Rows of text stay as they are but for what is edited. Several
+// goroutines call edit; what it returns besides is passed to done in the order of the documents. Edit returns an error if a file has changed since it was
+// found: what is left out of one place may not stand in another one any more.
+func Edit[T any](c *corpus.Corpus, w *cli.Output, path string, edit func(i int, s *input.Source, it *input.Item) (isKept bool, made T, err error), done func(i int, made T) error) error {
 	to := target(c, w, path)
 	out, err := newEdited(c, to)
 	if err != nil {
 		return err
 	}
-	p := &corpus.Pass[struct{}]{Cols: to.Cols, Begin: out.Begin}
-	p.Use = func(i int, s *input.Source, it *input.Item, _ struct{}) error {
-		isKept, err := edit(i, s, it)
-		if err != nil || !isKept {
+	type edited struct {
+		row
+		made T
+	}
+	p := &corpus.Pass[edited]{Cols: to.Cols, Begin: out.Begin}
+	p.Work = func(_, i int, s *input.Source, it *input.Item) (e edited, err error) {
+		if e.isKept, e.made, err = edit(i, s, it); err == nil && e.isKept {
+			e.Row, err = out.Prepare(s, it, nil)
+		}
+		return e, err
+	}
+	p.Use = func(i int, s *input.Source, it *input.Item, e edited) error {
+		if err := done(i, e.made); err != nil || !e.isKept {
 			return err
 		}
-		return out.Write(s, it, nil)
+		return out.Write(s, it, e.Row)
 	}
 	return cmp.Or(p.Run(c), out.End(), c.Unchanged())
 }

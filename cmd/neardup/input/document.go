@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file turns an item of an input, as input.go reads it, into a document with id, title, text
@@ -123,7 +123,7 @@ type Decoder struct{ parser fastjson.Parser }
 // lines are objects of which fromObject makes sense, which takes a tenth of the time. encoding/json reads all
 // others again, and says what is wrong with them.
 func (x *Decoder) json(d *Document, line []byte, cols Columns) error {
-	if isPlain(line) {
+	if rows.IsPlain(line) {
 		if v, err := x.parser.ParseBytes(line); err == nil && d.fromObject(v, cols) {
 			return nil
 		}
@@ -132,60 +132,8 @@ func (x *Decoder) json(d *Document, line []byte, cols Columns) error {
 	return d.fromJSON(line, cols)
 }
 
-// isPlain reports whether a line has nothing that fastjson takes and encoding/json does not, or repairs:
-// control characters, bytes that are not UTF-8, escapes of surrogates, and wrong escapes. What else there may
-// be, fromObject finds: bad values that are not strings.
-func isPlain(line []byte) bool {
-	if hasControl(line) || !utf8.Valid(line) {
-		return false
-	}
-	for {
-		i := bytes.IndexByte(line, '\\')
-		if i < 0 {
-			return true
-		}
-		if i+1 == len(line) {
-			return false
-		}
-		switch c := line[i+1]; c {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			line = line[i+2:]
-		case 'u':
-			if i+6 > len(line) {
-				return false
-			}
-			x, err := strconv.ParseUint(view(line[i+2:i+6]), 16, 16)
-			if err != nil || utf16.IsSurrogate(rune(x)) {
-				return false
-			}
-			line = line[i+6:]
-		default:
-			return false
-		}
-	}
-}
-
 // view returns bytes as a string, without a copy.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
-
-// hasControl reports whether a line has control characters, which strings must not have.
-func hasControl(line []byte) bool {
-	for ; len(line) >= 8; line = line[8:] {
-		// A byte below 32 is the only one whose highest bit is set after subtracting 32, and was not before. A
-		// byte behind one may be taken for another, which changes nothing.
-		const ones = 0x0101010101010101
-		x := binary.LittleEndian.Uint64(line)
-		if (x-32*ones)&^x&(128*ones) != 0 {
-			return true
-		}
-	}
-	for _, c := range line {
-		if c < 32 {
-			return true
-		}
-	}
-	return false
-}
 
 // fromObject sets the document from an object that has an id and a text, and reports whether v is one. Of
 // several fields with one name the last one counts, as in encoding/json.

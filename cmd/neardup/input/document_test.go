@@ -2,6 +2,8 @@ package input
 
 import (
 	"testing"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // lines are lines of JSON that fromObject and fromJSON could read in different ways.
@@ -47,7 +49,7 @@ func sameJSON(t *testing.T, line string) bool {
 	if (err == nil) != (wrong == nil) || err == nil && (d.ID != want.ID || d.Text != want.Text || d.title != want.title) {
 		t.Errorf("%q: %+v, %v; not %+v, %v", line, d, err, want, wrong)
 	}
-	if !isPlain([]byte(line)) {
+	if !rows.IsPlain([]byte(line)) {
 		return false
 	}
 	v, err := x.parser.Parse(line)

@@ -273,33 +273,50 @@ func (c *passageRun) writeCut(p *Passages, o *options.Options) error {
 	if c.to.audit != nil {
 		audit = output.NewTable(c.to.audit, o.Audit, "id", "at", "what", "from", "to", "text", "source", "source_at", "source_from", "source_to")
 	}
-	err = cleaned.Edit(c.Corpus, c.to.out, o.Out, func(i int, s *input.Source, it *input.Item) (isKept bool, err error) {
-		cut := cuts[i]
-		if cut == nil {
-			return true, nil
+	err = cleaned.Edit(c.Corpus, c.to.out, o.Out, func(i int, s *input.Source, it *input.Item) (isKept bool, done cutDocument, err error) {
+		if cut := cuts[i]; cut != nil {
+			done, err = c.cut(cut, i, s, it, p)
 		}
-		text, err := c.finder.Document(i)
-		if err != nil {
-			return false, err
-		}
-		left, err := cut.Apply(text, p.Mask)
-		if err != nil {
-			return false, err
-		}
-		switch isKept = cut.Needed || cut.Left >= p.Least; {
-		case !isKept:
-			c.found.dropped++
-		case it.SetText(s, c.Reading.Cols, text, left) != nil:
+		return !done.isDropped, done, err
+	}, func(i int, done cutDocument) error {
+		switch {
+		case cuts[i] == nil:
+			return nil
+		case done.isUncut:
 			c.found.uncut++
-			return true, nil
+			return nil
+		case done.isDropped:
+			c.found.dropped++
 		}
 		c.found.cut++
-		return isKept, c.auditCut(audit, i, cut, text, isKept)
+		return c.auditCut(audit, i, cuts[i], done)
 	})
 	if err == nil && audit != nil {
 		err = audit.End()
 	}
 	return err
+}
+
+// A cutDocument is what became of a document of which something is cut.
+type cutDocument struct {
+	text      string // as it was
+	isDropped bool   // since too little was left
+	isUncut   bool   // since its text is not the value of one field
+}
+
+// cut cuts the text of an item.
+func (c *passageRun) cut(cut *passages.Cut[int], i int, s *input.Source, it *input.Item, p *Passages) (done cutDocument, err error) {
+	if done.text, err = c.finder.Document(i); err != nil {
+		return done, err
+	}
+	left, err := cut.Apply(done.text, p.Mask)
+	if err != nil {
+		return done, err
+	}
+	if done.isDropped = !cut.Needed && cut.Left < p.Least; !done.isDropped {
+		done.isUncut = it.SetText(s, c.Reading.Cols, done.text, left) != nil
+	}
+	return done, nil
 }
 
 // cuts returns what is cut of new documents, by their numbers.
@@ -318,18 +335,18 @@ func (c *passageRun) cuts(p *Passages) (map[int]*passages.Cut[int], error) {
 }
 
 // auditCut writes what was cut of a document: each part, or that it was dropped.
-func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], text string, isKept bool) error {
+func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], done cutDocument) error {
 	if t == nil {
 		return nil
 	}
 	doc, what := c.Doc(i), "cut"
-	if !isKept {
+	if done.isDropped {
 		what = "dropped"
 	}
 	for n, x := range cut.Spans {
 		earlier := cut.Sources[n]
 		source := c.Doc(earlier.Number)
-		if err := t.Row(doc.ID, c.At(doc.Place), what, x.From, x.To, text[x.From:x.To], source.ID, c.At(source.Place), earlier.From, earlier.To); err != nil {
+		if err := t.Row(doc.ID, c.At(doc.Place), what, x.From, x.To, done.text[x.From:x.To], source.ID, c.At(source.Place), earlier.From, earlier.To); err != nil {
 			return err
 		}
 	}

@@ -18,12 +18,8 @@ func newArrowOut(table tableOut) (Writer, error) {
 	return &arrowOut{table, out}, err
 }
 
-func (o *arrowOut) Write(s *input.Source, it *input.Item, more []string) error {
-	values, err := o.row(s, it, more)
-	if err != nil {
-		return err
-	}
-	return o.out.Write(values)
+func (o *arrowOut) Write(_ *input.Source, _ *input.Item, row Row) error {
+	return o.out.Write(row.values)
 }
 
 func (o *arrowOut) End() error { return o.out.End() }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
@@ -74,12 +75,23 @@ func CleanedName(sources []input.Source) string {
 	return "cleaned." + format
 }
 
-// A Writer writes items of the sources to a file.
+// A Writer writes items of the sources to a file. Its methods are called by one goroutine, except for Prepare.
 type Writer interface {
 	Begin(s *input.Source) error // is called before the first row of a table, and also if it has none
-	Write(s *input.Source, it *input.Item, more []string) error
-	Drop(s *input.Source, it *input.Item) // is called for the others
+
+	// Prepare does what it can before it is an item's turn, with the values that are added to it. Several goroutines call it, perhaps before Begin.
+	Prepare(s *input.Source, it *input.Item, more []string) (Row, error)
+
+	Write(s *input.Source, it *input.Item, row Row) error
+	Drop(s *input.Source, it *input.Item) // is called for items that are not written
 	End() error
+}
+
+// A Row is what Prepare has made of an item. Each format has other parts of it.
+type Row struct {
+	added  []string     // what is added
+	text   []byte       // a row as it is written
+	values []rows.Value // in the order of the columns
 }
 
 // NewWriter returns a writer. columns are those of all documents, or nil if they are not needed.
@@ -122,22 +134,21 @@ func NewWriter(to Target, columns *rows.Columns) (Writer, error) {
 type tableOut struct {
 	Target
 	columns *rows.Columns // with those that are added; nil if the rows of the sources stay as they are
-	values  []rows.Value
 }
 
-// row returns the values of an item in the order of the columns. An added text that is empty is null. They are valid until the next call.
-func (o *tableOut) row(s *input.Source, it *input.Item, more []string) ([]rows.Value, error) {
+// Prepare returns the values of an item in the order of the columns. An added text that is empty is null.
+func (o *tableOut) Prepare(s *input.Source, it *input.Item, more []string) (Row, error) {
 	fields, err := it.Typed(s, o.Cols)
 	if err != nil {
-		return nil, err
+		return Row{}, err
 	}
-	o.values = o.columns.Values(fields, o.values)
+	values := o.columns.Values(fields, nil)
 	for i, text := range more {
 		if text != "" {
-			o.values[len(o.values)-len(more)+i] = text
+			values[len(values)-len(more)+i] = text
 		}
 	}
-	return o.values, nil
+	return Row{values: values}, nil
 }
 
 // A csvOut writes a table of text.
@@ -162,12 +173,11 @@ func (o *csvOut) cells(row []string) error {
 	if o.same == nil {
 		return o.rows.Write(row)
 	}
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Comma = o.rows.Comma
-	w.Write(row)
-	w.Flush()
-	return o.encode(b.Bytes())
+	text, err := csvText(row, o.rows.Comma)
+	if err != nil {
+		return err
+	}
+	return o.encode(text)
 }
 
 // header writes the names of the columns.
@@ -219,30 +229,62 @@ func (o *csvOut) copies(s *input.Source) bool {
 	return o.Added == nil && s.Format == FormatOf(o.Path) && o.keeps(s) && (o.names == nil || o.like.SameDialect(s.Header))
 }
 
-func (o *csvOut) Write(s *input.Source, it *input.Item, more []string) error {
-	if o.isRaw && !it.IsChanged() { // a copy of a table is as dangerous as it was
-		return o.raw(it.Bytes)
-	}
-	if o.columns == nil && o.Added == nil {
-		return o.cells(it.Row)
-	}
+func (o *csvOut) Prepare(s *input.Source, it *input.Item, more []string) (Row, error) {
 	if o.columns == nil {
-		cells := slices.Concat(it.Row, more)
-		for i, cell := range cells {
-			cells[i] = harmless(cell)
-		}
-		return o.rows.Write(cells)
+		return Row{added: more}, nil
 	}
-	values, err := o.row(s, it, more)
+	row, err := o.tableOut.Prepare(s, it, more)
 	if err != nil {
-		return err
+		return row, err
 	}
-	cells := make([]string, len(values))
-	for i, v := range values {
+	cells := make([]string, len(row.values))
+	for i, v := range row.values {
 		cells[i] = rows.Text(v)
 		if _, isText := v.(string); isText { // a number may begin with a minus
 			cells[i] = harmless(cells[i])
 		}
+	}
+	text, err := csvText(cells, o.rows.Comma)
+	return Row{text: text}, err
+}
+
+// A csvBuffer formats rows.
+type csvBuffer struct {
+	to   bytes.Buffer
+	rows *csv.Writer
+}
+
+var csvBuffers = sync.Pool{New: func() any {
+	b := &csvBuffer{}
+	b.rows = csv.NewWriter(&b.to)
+	return b
+}}
+
+// csvText returns a row as it is written.
+func csvText(cells []string, comma rune) ([]byte, error) {
+	b := csvBuffers.Get().(*csvBuffer)
+	defer csvBuffers.Put(b)
+	b.to.Reset()
+	b.rows.Comma = comma
+	b.rows.Write(cells)
+	b.rows.Flush()
+	return bytes.Clone(b.to.Bytes()), b.rows.Error()
+}
+
+func (o *csvOut) Write(s *input.Source, it *input.Item, row Row) error {
+	switch {
+	case o.isRaw && !it.IsChanged(): // a copy of a table is as dangerous as it was
+		return o.raw(it.Bytes)
+	case o.columns != nil:
+		o.rows.Flush() // the header
+		_, err := o.W.Write(row.text)
+		return err
+	case o.Added == nil:
+		return o.cells(it.Row)
+	}
+	cells := slices.Concat(it.Row, row.added)
+	for i, cell := range cells {
+		cells[i] = harmless(cell)
 	}
 	return o.rows.Write(cells)
 }
@@ -265,7 +307,7 @@ func newColumns(s *input.Source, added []string, path string) error {
 // A linesOut writes a text in a line.
 type linesOut struct{ Target }
 
-func (o *linesOut) Write(s *input.Source, it *input.Item, _ []string) error {
+func (o *linesOut) Write(s *input.Source, it *input.Item, _ Row) error {
 	return o.line(s, it, it.Raw)
 }
 
@@ -279,10 +321,10 @@ func (o *jsonOut) Begin(s *input.Source) error {
 	return newColumns(s, o.Added, "the output")
 }
 
-func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err error) {
+func (o *jsonOut) Prepare(s *input.Source, it *input.Item, more []string) (Row, error) {
 	line, err := JSONLine(it, s, o.Cols)
 	if err != nil {
-		return err
+		return Row{}, err
 	}
 	for _, name := range o.Added {
 		if !bytes.Contains(line, []byte(name)) {
@@ -290,21 +332,31 @@ func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err err
 		}
 		fields, err := it.Typed(s, o.Cols)
 		if err != nil {
-			return err
+			return Row{}, err
 		}
 		if slices.ContainsFunc(fields, func(f rows.Field) bool { return f.Name == name }) {
-			return fmt.Errorf("%s:%d: there is a field %q already, which is to be added", s.Path, it.Line, name)
+			return Row{}, fmt.Errorf("%s:%d: there is a field %q already, which is to be added", s.Path, it.Line, name)
 		}
 	}
-	if o.Added == nil && s.Format == "jsonl" {
-		return o.line(s, it, line)
+	if o.copies(s) {
+		return Row{text: line}, nil
 	}
 	if len(line) > 0 && line[0] == '"' { // a text without anything else
 		if fields, err := it.Typed(s, o.Cols); err == nil {
 			line = rows.AppendJSON(nil, fields)
 		}
 	}
-	o.W.Write(withFields(line, o.Added, more))
+	return Row{text: withFields(line, o.Added, more)}, nil
+}
+
+// copies reports whether lines of a source that have not changed are written as they are.
+func (o *jsonOut) copies(s *input.Source) bool { return o.Added == nil && s.Format == "jsonl" }
+
+func (o *jsonOut) Write(s *input.Source, it *input.Item, row Row) error {
+	if o.copies(s) {
+		return o.line(s, it, row.text)
+	}
+	o.W.Write(row.text)
 	return o.W.WriteByte('\n')
 }
 
@@ -427,6 +479,9 @@ func (t *Target) encode(text []byte) error {
 func (Target) Begin(*input.Source) error       { return nil }
 func (Target) Drop(*input.Source, *input.Item) {}
 func (Target) End() error                      { return nil }
+func (Target) Prepare(_ *input.Source, _ *input.Item, more []string) (Row, error) {
+	return Row{added: more}, nil
+}
 
 // NewCopy returns a writer that needs to know no columns, or nil if the columns of all documents must be known. n documents are read, and so
 // many of them are removed. The note says what the user may not expect.

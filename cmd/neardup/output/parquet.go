@@ -51,15 +51,15 @@ func (o *parquetCopy) flush(group int32) error {
 	return o.out.EndGroup()
 }
 
-func (o *parquetCopy) Write(_ *input.Source, it *input.Item, more []string) error {
+func (o *parquetCopy) Write(_ *input.Source, it *input.Item, row Row) error {
 	if err := o.flush(it.Group); err != nil {
 		return err
 	}
-	row := it.Parquet
-	if len(more) > 0 {
-		row = rows.AppendTexts(row, more)
+	cells := it.Parquet
+	if len(row.added) > 0 {
+		cells = rows.AppendTexts(cells, row.added)
 	}
-	return o.out.Write(row)
+	return o.out.Write(cells)
 }
 
 func (o *parquetCopy) End() error {
@@ -85,12 +85,8 @@ func newParquetOut(table tableOut) (Writer, error) {
 	return &parquetOut{tableOut: table, out: out}, err
 }
 
-func (o *parquetOut) Write(s *input.Source, it *input.Item, more []string) error {
-	values, err := o.row(s, it, more)
-	if err != nil {
-		return err
-	}
-	o.buf = o.columns.Row(o.buf, values)
+func (o *parquetOut) Write(_ *input.Source, _ *input.Item, row Row) error {
+	o.buf = o.columns.Row(o.buf, row.values)
 	return o.out.Write(o.buf)
 }
 

@@ -23,12 +23,8 @@ func newSheetOut(table tableOut) (Writer, error) {
 	return &sheetOut{table, sheet}, err
 }
 
-func (o *sheetOut) Write(s *input.Source, it *input.Item, more []string) error {
-	values, err := o.row(s, it, more)
-	if err != nil {
-		return err
-	}
-	return o.named(o.to.Write(values))
+func (o *sheetOut) Write(_ *input.Source, _ *input.Item, row Row) error {
+	return o.named(o.to.Write(row.values))
 }
 
 // named says which file cannot be written.
@@ -96,8 +92,8 @@ func (o *bookOut) put(row int, texts []string) error {
 	return nil
 }
 
-func (o *bookOut) Write(_ *input.Source, it *input.Item, more []string) error {
-	return o.put(int(it.Line), more)
+func (o *bookOut) Write(_ *input.Source, it *input.Item, row Row) error {
+	return o.put(int(it.Line), row.added)
 }
 
 func (o *bookOut) Drop(_ *input.Source, it *input.Item) { o.removed = append(o.removed, int(it.Line)) }

@@ -29,7 +29,7 @@ type ParquetReader struct {
 	column int    // the next one, while a row is assembled
 }
 
-// NewParquetReader returns a reader for rows with a schema, for one goroutine. isText says of each column whether its bytes are text, if the
+// NewParquetReader returns a reader for rows with a schema. Several goroutines may use it. isText says of each column whether its bytes are text, if the
 // schema does not.
 func NewParquetReader(s *schema.Schema, isText []bool) *ParquetReader {
 	return &ParquetReader{root: s.Root(), isText: isText}
@@ -95,7 +95,7 @@ func lookAtBytes(p *parquet.File, g int, columns []int, isText []bool) error {
 }
 
 // Read returns the values of a row, one for each field.
-func (r *ParquetReader) Read(row [][]parquet.Cell) (values []Value) {
+func (r ParquetReader) Read(row [][]parquet.Cell) (values []Value) {
 	r.column = 0
 	for i := range r.root.NumFields() {
 		n := r.root.Field(i)

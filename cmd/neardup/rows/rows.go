@@ -1,6 +1,7 @@
 // Package rows has the values of rows with their types, so that what one format of tables holds can be written in another one.
 //
-//	rows.go     the values, as text for a cell, and as JSON
+//	rows.go     the values, and as text for a cell
+//	json.go     as JSON, both ways
 //	columns.go  the columns of rows that have no header, and their types
 //	parquet.go  values of rows of Parquet
 //	shred.go    rows of Parquet of values
@@ -11,11 +12,7 @@
 package rows
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"time"
@@ -87,127 +84,10 @@ func Text(v Value) string {
 	return string(AppendJSON(nil, v))
 }
 
-// AppendJSON appends a value as JSON.
-func AppendJSON(b []byte, v Value) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(b, "null"...)
-	case bool:
-		return strconv.AppendBool(b, v)
-	case Number:
-		return append(b, v...)
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return appendText(b, Text(v))
-		}
-		return append(b, formatFloat(v)...)
-	case string:
-		return appendText(b, v)
-	case List:
-		b = append(b, '[')
-		for i, x := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = AppendJSON(b, x)
-		}
-		return append(b, ']')
-	case Struct:
-		b = append(b, '{')
-		for i, f := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = AppendJSON(append(appendText(b, f.Name), ':'), f.Value)
-		}
-		return append(b, '}')
-	}
-	return appendText(b, Text(v))
-}
-
 // formatFloat returns the fewest digits that are this number, with an exponent if it is very large or small.
 func formatFloat(x float64) string {
 	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
-}
-
-// appendText appends a string of JSON. Unlike [json.Marshal], it leaves signs of HTML as they are.
-func appendText(b []byte, text string) []byte {
-	var to bytes.Buffer
-	e := json.NewEncoder(&to)
-	e.SetEscapeHTML(false)
-	e.Encode(text) // a string is always encoded
-	return append(b, bytes.TrimSuffix(to.Bytes(), []byte("\n"))...)
-}
-
-// ParseJSON returns the value of a text of JSON. Of several fields with one name, the last one counts.
-func ParseJSON(text []byte) (Value, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	v, err := decode(d)
-	if err == nil {
-		if _, err = d.Token(); err == io.EOF {
-			return v, nil
-		}
-		err = fmt.Errorf("not JSON: something stands behind the value")
-	}
-	return nil, err
-}
-
-// decode reads the next value.
-func decode(d *json.Decoder) (Value, error) {
-	t, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := t.(type) {
-	case json.Number:
-		return Number(t), nil
-	case json.Delim:
-		if t == '[' {
-			return decodeList(d)
-		}
-		return decodeStruct(d)
-	}
-	return t, nil // nil, bool or string
-}
-
-// decodeList reads the rest of a list.
-func decodeList(d *json.Decoder) (Value, error) {
-	list := List{}
-	for d.More() {
-		v, err := decode(d)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	_, err := d.Token()
-	return list, err
-}
-
-// decodeStruct reads the rest of an object.
-func decodeStruct(d *json.Decoder) (Value, error) {
-	fields, at := Struct{}, map[string]int{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		v, err := decode(d)
-		if err != nil {
-			return nil, err
-		}
-		f := Field{name.(string), v}
-		if i, ok := at[f.Name]; ok {
-			fields[i] = f
-			continue
-		}
-		at[f.Name] = len(fields)
-		fields = append(fields, f)
-	}
-	_, err := d.Token()
-	return fields, err
 }

@@ -307,13 +307,17 @@ func TestJSON(t *testing.T) {
 
 // FuzzParseJSON: what is read and written is read the same again.
 func FuzzParseJSON(f *testing.F) {
-	for _, text := range []string{`{"a":[1,2.50,"x",null,true,{"b":{}}]}`, `[[[[]]]]`, `"\ud800"`, `{"a":1,"a":{}}`, `-0`, `1E+2`} {
+	for _, text := range []string{`{"a":[1,2.50,"x",null,true,{"b":{}}]}`, `[[[[]]]]`, `"\ud800"`, `{"a":1,"a":{}}`, `-0`, `1E+2`, `{"a":01}`, `[NaN,inf]`, `{"a":1,"b":2,"a":3}`, "\"\xff\"", "\"\x01\"", "{\n}", `{"\u0061":"\\ud800 \t"}`,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"a":2,"q":2}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := ParseJSON(text)
 		if (err == nil) != json.Valid(text) {
 			t.Fatalf("%q: %v", text, err)
+		}
+		if slow, wrong := parseAny(text); (err == nil) != (wrong == nil) || !reflect.DeepEqual(v, slow) {
+			t.Fatalf("%q: %#v, %v, but encoding/json has %#v, %v", text, v, err, slow, wrong)
 		}
 		if err != nil {
 			return
