@@ -122,41 +122,35 @@ func (f *Finder[ID]) Len() int {
 // Add adds a document. It keeps no reference to the text. A text of 2 GB or more, and the document with which there would be more than 2³¹ documents
 // or 2⁴⁰ tokens, are not added: that is an error. After an error of a temporary file nothing more can be added.
 func (f *Finder[ID]) Add(id ID, text string) error {
-	return f.put(id, text, f.read(text))
+	return f.put([]ID{id}, []string{text}, []reading{f.read(text)})
 }
 
 // AddAll adds documents in their order, and reads them on all processors. It stops at the first error, or when the context ends; documents
 // before that have been added.
-func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
-	type document struct {
-		id   ID
-		text string
-	}
-	var now []document
+func (f *Finder[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, string]) error {
+	var ids []ID
+	var texts []string
 	var read []reading
 	size := 0
 	flush := func() error {
-		read = append(read[:0], make([]reading, len(now))...)
-		parallel.ChunksOf(perRead, len(now), func(_, from, to int) {
+		read = append(read[:0], make([]reading, len(ids))...)
+		parallel.ChunksOf(perRead, len(ids), func(_, from, to int) {
 			for i := from; i < to; i++ {
-				read[i] = f.read(now[i].text)
+				read[i] = f.read(texts[i])
 			}
 		})
-		for i := range now {
-			if err := f.put(now[i].id, now[i].text, read[i]); err != nil {
-				return err
-			}
-		}
-		clear(now)
-		now, size = now[:0], 0
-		return nil
+		err := f.put(ids, texts, read)
+		clear(ids)
+		clear(texts)
+		ids, texts, size = ids[:0], texts[:0], 0
+		return err
 	}
-	for id, text := range texts {
+	for id, text := range docs {
 		if ctx.Err() != nil {
 			break
 		}
-		now = append(now, document{id, text})
-		if size += len(text); len(now) == 256*runtime.GOMAXPROCS(0) || size > 1<<24 {
+		ids, texts = append(ids, id), append(texts, text)
+		if size += len(text); len(ids) == 256*runtime.GOMAXPROCS(0) || size > 1<<24 {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -193,32 +187,48 @@ func (f *Finder[ID]) read(text string) (r reading) {
 	return r
 }
 
-// put adds a document that was read.
-func (f *Finder[ID]) put(id ID, text string, r reading) error {
+// put adds documents that were read. It copies their texts on all processors. The documents before one that cannot be added are added.
+func (f *Finder[ID]) put(ids []ID, texts []string, read []reading) error {
 	f.adding.Lock()
 	defer f.adding.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	end := f.docs[len(f.ids)]
-	switch {
-	case f.err != nil:
+	if f.err != nil {
 		return f.err
-	case len(text) > mostBytes:
-		return errTooLong
-	case len(f.ids) == math.MaxInt32 || end.tokens+uint64(r.tokens) > mostTokens:
-		return errFull
 	}
-	_, err := f.file.Append(text)
-	for i := 0; i < len(r.anchors) && err == nil; i++ {
-		err = f.anchors.add([2]uint64{r.anchors[i].hash, end.anchors + uint64(i)})
+	n := len(f.ids)
+	ends, sizes := f.docs[n:], make([]int, 0, len(ids)) // of those that are added
+	var wrong error
+	for i, text := range texts {
+		end, r := ends[len(ends)-1], &read[i]
+		switch {
+		case len(text) > mostBytes:
+			wrong = errTooLong
+		case n+i == math.MaxInt32 || end.tokens+uint64(r.tokens) > mostTokens:
+			wrong = errFull
+		}
+		if wrong != nil {
+			break
+		}
+		ends = append(ends, stored{end.at + textfile.Bytes(len(text)), end.tokens + uint64(r.tokens), end.anchors + uint64(len(r.anchors))})
+		sizes = append(sizes, len(text))
+	}
+	if len(sizes) == 0 {
+		return wrong
+	}
+	_, err := f.file.AppendAll(sizes, func(i int, to []byte) { copy(to, texts[i]) })
+	for i := range sizes {
+		for k := 0; k < len(read[i].anchors) && err == nil; k++ {
+			err = f.anchors.add([2]uint64{read[i].anchors[k].hash, ends[i].anchors + uint64(k)})
+		}
 	}
 	if err != nil {
 		f.err = err
 		return err
 	}
-	f.ids = append(f.ids, id)
-	f.docs = append(f.docs, stored{end.at + textfile.Bytes(len(text)), end.tokens + uint64(r.tokens), end.anchors + uint64(len(r.anchors))})
-	return nil
+	f.ids = append(f.ids, ids[:len(sizes)]...)
+	f.docs = append(f.docs[:n], ends...)
+	return wrong
 }
 
 // A snapshot is the documents at one time.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file has the parts of a store. A [Run] is immutable, except that its documents die. A tail
@@ -73,20 +74,19 @@ func (c *Column) Put(doc []uint64) {
 // partWords is a megabyte.
 const partWords = 1 << 17
 
-// join brings all documents together.
+// join brings all documents together, on all processors.
 func (c *Column) join() {
 	if len(c.more) == 0 {
 		return
 	}
-	n := len(c.Docs)
-	for _, part := range c.more {
+	parts := append([][]uint64{c.Docs}, c.more...)
+	starts, n := make([]int, len(parts)), 0
+	for i, part := range parts {
+		starts[i] = n
 		n += len(part)
 	}
-	docs := append(make([]uint64, 0, n), c.Docs...)
-	for i, part := range c.more {
-		docs = append(docs, part...)
-		c.more[i] = nil
-	}
+	docs := make([]uint64, n)
+	parallel.Each(len(parts), func(i int) { copy(docs[starts[i]:], parts[i]) })
 	c.Docs, c.more = docs, nil
 }
 
