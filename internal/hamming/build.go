@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file builds a [Tree], from the root down. For each node it does four things:
@@ -79,21 +81,22 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 			return
 		}
 	}
-	node.Combos = p.Combos
+	node.Combos, node.Tables = p.Combos, make([]Table, len(p.Keys))
 	for i, key := range p.Keys {
-		var tb Table
-		tb.setKey(key, t.words)
-		tb.fill(t, ords, n)
-		if ords == nil && i == 0 {
-			// The first table of the root is filled with everything, which brings equal
-			// fingerprints together. It is filled again if there were any.
-			if ords = b.findCopies(&tb); ords != nil {
-				n, node.count = len(ords), len(ords)
-				tb.fill(t, ords, n)
-			}
-		}
-		node.Tables = append(node.Tables, tb)
+		node.Tables[i].setKey(key, t.words)
 	}
+	first := 0 // the table that is not filled yet
+	if ords == nil && len(node.Tables) > 0 {
+		// The first table of the root is filled with everything, which brings equal
+		// fingerprints together. It is filled again if there were any.
+		node.Tables[0].fill(t, nil, n)
+		if ords = b.findCopies(&node.Tables[0]); ords != nil {
+			n, node.count = len(ords), len(ords)
+		} else {
+			first = 1
+		}
+	}
+	parallel.Each(len(node.Tables)-first, func(i int) { node.Tables[first+i].fill(t, ords, n) })
 	t.Nodes[at] = node // before the children, which come behind it
 	if depth+1 < maxDepth {
 		for i := range node.Tables {
@@ -176,7 +179,7 @@ func (t *Table) fill(from *Tree, ords []uint32, n int) {
 func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 	t := b.t
 	pairs := t.equalPairs(tb)
-	if pairs == nil {
+	if len(pairs) == 0 {
 		return nil
 	}
 	n := t.Len()
@@ -210,9 +213,22 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 // all duplicates, sorted. Equal fingerprints share a bucket and a tag in any table. So it looks at
 // one table, and compares fingerprints only where tags are equal.
 func (t *Tree) equalPairs(tb *Table) []uint64 {
+	keys := len(tb.Starts) - 1
+	parts := make([][]uint64, (keys+perSearch-1)/perSearch)
+	parallel.ChunksOf(perSearch, keys, func(part, from, to int) { parts[part] = t.equalIn(tb, from, to) })
+	pairs := slices.Concat(parts...)
+	slices.Sort(pairs) // by the first one, and then by the duplicate
+	return pairs
+}
+
+// perSearch is in how many buckets one goroutine looks for equal fingerprints at a time.
+const perSearch = 1 << 12
+
+// equalIn is equalPairs for the keys first..end, in no order.
+func (t *Tree) equalIn(tb *Table, first, end int) []uint64 {
 	var pairs []uint64
 	var sorted []uint64 // tag and ordinal of a bucket, 32 bits each
-	for key := range len(tb.Starts) - 1 {
+	for key := first; key < end; key++ {
 		from, to := tb.Starts[key], tb.Starts[key+1]
 		if to-from < 2 {
 			continue
@@ -234,7 +250,6 @@ func (t *Tree) equalPairs(tb *Table) []uint64 {
 			sorted = sorted[same:]
 		}
 	}
-	slices.Sort(pairs) // by the first one, and then by the duplicate
 	return pairs
 }
 
@@ -274,7 +289,7 @@ func (b *treeBuilder) split(at, table, depth int) {
 		b.t.Nodes = append(b.t.Nodes, node{parent: at, Under: table})
 		b.node(child, tb.entries[from+to:2*to], 0, depth+1) // the ordinals of the bucket
 		tb = &b.t.Nodes[at].Tables[table]                   // Nodes may have moved
-		if b.t.Nodes[child].Tables == nil {                 // not worth it: the bucket stays
+		if len(b.t.Nodes[child].Tables) == 0 {              // not worth it: the bucket stays
 			b.t.Nodes = b.t.Nodes[:child]
 		} else {
 			children[uint32(key)] = uint32(child)
