@@ -2,6 +2,9 @@
 // a closed loop, in which each client waits for an answer before it sends the next text. Every other text is a known one with a few words
 // changed. A client that is told to come again, since the service is busy, waits a hundredth of a second, and is counted.
 //
+// With -letters there is a crowd beside them: so many copies of one letter, each with two other words. Then every tenth text that is sent is another
+// copy, and how long the others take says whether a crowd holds everybody up.
+//
 //	go run -C experiments ./cmd/load -data DIR -documents 1000000
 package main
 
@@ -31,12 +34,13 @@ func main() {
 	data := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with throughput/en.txt.gz; the default is $NEARDUP_DATA")
 	documents := flag.Int("documents", 100_000, "`NUMBER` of documents that are there before")
 	method := flag.String("method", "auto", "auto, simhash or minhash")
+	letters := flag.Int("letters", 0, "`NUMBER` of copies of one letter that are there before, too")
 	clients := flag.String("clients", "1,8,64", "comma-separated `NUMBERS` of clients")
 	duration := flag.Duration("for", 20*time.Second, "how long each number of clients sends")
 	dir := flag.String("dir", "", "a `DIR` for the collection, which is kept; without one it is temporary")
 	flags := flag.String("flags", "", "more `FLAGS` for neardupd, separated by spaces")
 	flag.Parse()
-	if err := run(*data, *documents, *method, *clients, *duration, *dir, *flags); err != nil {
+	if err := run(*data, *documents, *letters, *method, *clients, *duration, *dir, *flags); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
@@ -47,10 +51,11 @@ type loader struct {
 	client    client.Client
 	all       [][]string
 	documents int
+	letters   int
 	next      atomic.Int64 // of those that are new
 }
 
-func run(data string, documents int, method, clients string, duration time.Duration, dir, flags string) error {
+func run(data string, documents, letters int, method, clients string, duration time.Duration, dir, flags string) error {
 	if data == "" {
 		return errors.New("give -data or set NEARDUP_DATA")
 	}
@@ -78,13 +83,13 @@ func run(data string, documents int, method, clients string, duration time.Durat
 	defer server.Process.Signal(os.Interrupt)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 256
-	l := &loader{client: client.Client{URL: url, HTTP: &http.Client{Transport: transport}}, all: all, documents: documents}
+	l := &loader{client: client.Client{URL: url, HTTP: &http.Client{Transport: transport}}, all: all, documents: documents, letters: letters}
 	began := time.Now()
 	if err := l.fill(method); err != nil {
 		return err
 	}
-	fmt.Printf("%d documents stored in %.1f s, %s\n", documents, time.Since(began).Seconds(), memory(server.Process.Pid))
-	fmt.Printf("%8s %10s %8s %8s %9s %9s %9s  %s\n", "clients", "requests/s", "refused", "known", "p50 ms", "p99 ms", "most ms", "memory")
+	fmt.Printf("%d documents and %d letters stored in %.1f s, %s\n", documents, letters, time.Since(began).Seconds(), memory(server.Process.Pid))
+	fmt.Printf("%8s %10s %8s %8s %9s %9s %9s %11s  %s\n", "clients", "requests/s", "refused", "known", "p50 ms", "p99 ms", "most ms", "letters p99", "memory")
 	for number := range strings.SplitSeq(clients, ",") {
 		var n int
 		if _, err := fmt.Sscan(number, &n); err != nil || n < 1 {
@@ -94,8 +99,9 @@ func run(data string, documents int, method, clients string, duration time.Durat
 		if err != nil {
 			return err
 		}
-		at := func(q float64) float64 { return r.times[int(q*float64(len(r.times)-1))].Seconds() * 1e3 }
-		fmt.Printf("%8d %10.0f %8d %8.3f %9.2f %9.2f %9.2f  %s\n", n, float64(len(r.times))/duration.Seconds(), r.refused, float64(r.known)/float64(len(r.times)), at(.5), at(.99), at(1), memory(server.Process.Pid))
+		sent := len(r.times) + len(r.letters)
+		fmt.Printf("%8d %10.0f %8d %8.3f %9.2f %9.2f %9.2f %11.2f  %s\n", n, float64(sent)/duration.Seconds(), r.refused, float64(r.known)/float64(sent),
+			quantile(r.times, .5), quantile(r.times, .99), quantile(r.times, 1), quantile(r.letters, .99), memory(server.Process.Pid))
 	}
 	return nil
 }
@@ -126,6 +132,14 @@ func start(program string, args []string) (*exec.Cmd, string, error) {
 	return nil, "", errors.Join(errors.New("neardupd does not listen"), c.Wait())
 }
 
+// quantile returns a quantile of times that ascend, in milliseconds.
+func quantile(times []time.Duration, q float64) float64 {
+	if len(times) == 0 {
+		return 0
+	}
+	return times[int(q*float64(len(times)-1))].Seconds() * 1e3
+}
+
 // memory says how much memory a process has, where /proc says so.
 func memory(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -152,6 +166,16 @@ func (l *loader) text(number int, version bool) string {
 	return strings.Join(words, " ")
 }
 
+// letter returns a copy of the letter.
+func (l *loader) letter(number int) string {
+	words := sentences.Document(rand.New(rand.NewPCG(1, 2)), l.all)
+	r := rand.New(rand.NewPCG(uint64(number), 3))
+	for range 2 {
+		words[r.IntN(len(words))] = fmt.Sprint("signed", r.IntN(30_000))
+	}
+	return strings.Join(words, " ")
+}
+
 // fill stores the documents that are there before.
 func (l *loader) fill(method string) error {
 	ctx := context.Background()
@@ -163,12 +187,17 @@ func (l *loader) fill(method string) error {
 	return together(4, func() error {
 		for {
 			first := int(from.Add(batch)) - batch
-			if first >= l.documents {
+			if first >= l.documents+l.letters {
 				return nil
 			}
 			var orders []client.Order
-			for i := first; i < min(first+batch, l.documents); i++ {
-				text := l.text(i, false)
+			for i := first; i < min(first+batch, l.documents+l.letters); i++ {
+				text := ""
+				if i < l.documents {
+					text = l.text(i, false)
+				} else {
+					text = l.letter(i)
+				}
 				orders = append(orders, client.Order{Op: "put", ID: fmt.Sprint(i), Text: &text})
 			}
 			out, err := l.client.Batch(ctx, "load", orders)
@@ -201,7 +230,7 @@ func together(n int, f func() error) (first error) {
 
 // A result is the times of all requests that were answered, ascending, and how many texts were known.
 type result struct {
-	times          []time.Duration
+	times, letters []time.Duration
 	known, refused int
 }
 
@@ -213,9 +242,13 @@ func (l *loader) loop(clients int, duration time.Duration) (r result, err error)
 		var mine result
 		for i := 0; time.Now().Before(end); i++ {
 			d := client.Document{ID: fmt.Sprint("v", l.next.Add(1))}
-			if i%2 == 0 {
+			isLetter := l.letters > 0 && i%10 == 9
+			switch {
+			case isLetter:
+				d.Text = l.letter(l.documents + l.letters + int(l.next.Add(1)))
+			case i%2 == 0:
 				d.Text = l.text(rand.IntN(l.documents), true)
-			} else {
+			default:
 				d.Text = l.text(l.documents+int(l.next.Add(1)), false)
 			}
 			began := time.Now()
@@ -228,16 +261,22 @@ func (l *loader) loop(clients int, duration time.Duration) (r result, err error)
 			if err != nil {
 				return err
 			}
-			mine.times = append(mine.times, time.Since(began))
+			if isLetter {
+				mine.letters = append(mine.letters, time.Since(began))
+			} else {
+				mine.times = append(mine.times, time.Since(began))
+			}
 			if !decision.Added {
 				mine.known++
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		r.letters = append(r.letters, mine.letters...)
 		r.times, r.known, r.refused = append(r.times, mine.times...), r.known+mine.known, r.refused+mine.refused
 		return nil
 	})
 	slices.Sort(r.times)
+	slices.Sort(r.letters)
 	return r, err
 }
