@@ -25,6 +25,37 @@ func (p *Place) Read(t *Text, near []neighbour.Near, text func(slot uint32) *Tex
 	}
 }
 
+// NotThere stands for a neighbour that a place has not.
+const NotThere = -1
+
+// Change is Read for a text of which a place is known, with other neighbours: same has for each neighbour which of those in was it is, or NotThere.
+// It compares the others, and those that have gone. p must not be was.
+func (p *Place) Change(t *Text, was *Place, same []int, near []neighbour.Near, text func(slot uint32) *Text) {
+	p.Near, p.alike, p.have = append(p.Near[:0], near...), p.alike[:0], append(p.have[:0], was.have...)
+	stays := make([]bool, len(was.Near))
+	for k, n := range near {
+		if s := same[k]; s == NotThere {
+			p.alike = append(p.alike, compare(t, text(n.Slot), p.have))
+		} else {
+			p.alike = append(p.alike, was.alike[s])
+			stays[s] = true
+		}
+	}
+	var gone []uint16
+	for s, n := range was.Near {
+		if stays[s] {
+			continue
+		}
+		if gone == nil {
+			gone = make([]uint16, len(was.have))
+		}
+		compare(t, text(n.Slot), gone)
+	}
+	for i, n := range gone {
+		p.have[i] -= n
+	}
+}
+
 // of returns how similar a neighbour is, if it is one of them.
 func (p *Place) of(slot uint32) (c cosines, ok bool) {
 	for k := range p.Near {

@@ -58,6 +58,24 @@ func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 	return x.value
 }
 
+// find returns what is kept for a slot, and whether there is anything.
+func (c *cache[T]) find(slot uint32) (T, bool) {
+	p := &c.parts[slot%uint32(len(c.parts))]
+	p.RLock()
+	defer p.RUnlock()
+	x, ok := p.young[slot]
+	if !ok {
+		x, ok = p.old[slot]
+	}
+	return x.value, ok
+}
+
+// put keeps something for a slot, instead of what is kept for it.
+func (c *cache[T]) put(slot uint32, value T, bytes int) {
+	c.forget(slot)
+	c.get(slot, func() (T, int) { return value, bytes })
+}
+
 // forget drops what is kept for a slot.
 func (c *cache[T]) forget(slot uint32) {
 	p := &c.parts[slot%uint32(len(c.parts))]

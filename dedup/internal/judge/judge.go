@@ -38,6 +38,7 @@ type Judge struct {
 	places *cache[*evidence.Place]
 	stands *cache[*standing]
 	forms  *cache[*form]
+	before *cache[*remembered] // places of earlier searches; nil if there are none
 }
 
 // A Guest is a content that is not in the graph, but is judged as if it were.
@@ -63,22 +64,31 @@ const (
 // New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for in the graph, which must be
 // settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used.
 func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
-	return &Judge{
+	j := &Judge{
 		maker: m, contents: contents, graph: g, lists: lists, bias: bias, without: neighbour.None, memory: memory,
 		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), stands: newCache[*standing](memory / placeShare), forms: newCache[*form](memory / formShare),
 	}
+	if lists == nil {
+		j.before = newCache[*remembered](memory / placeShare)
+	}
+	return j
 }
 
 // Changed returns a judge for the same contents and graph after they have changed. It keeps the texts, which do not
-// depend on what others there are; those of slots that became free must have been forgotten.
+// depend on what others there are, and places to begin with; those of slots that became free must have been forgotten.
 func (j *Judge) Changed() *Judge {
 	g := *j
 	g.places, g.stands, g.forms = newCache[*evidence.Place](g.memory/placeShare), newCache[*standing](g.memory/placeShare), newCache[*form](g.memory/formShare)
 	return &g
 }
 
-// Forget drops the text of a slot that becomes free.
-func (j *Judge) Forget(slot uint32) { j.texts.forget(slot) }
+// Forget drops what is kept of a slot that becomes free.
+func (j *Judge) Forget(slot uint32) {
+	j.texts.forget(slot)
+	if j.before != nil {
+		j.before.forget(slot)
+	}
+}
 
 // With returns a judge for the same contents, a guest, and without the content of a slot: as it would be if the guest were
 // added and that one deleted. guest may be nil, and without [neighbour.None].
@@ -354,33 +364,6 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 		read(&w.text1)
 		t := w.text1.Clone()
 		return t, t.Bytes()
-	})
-}
-
-// place returns what the neighbourhood of a slot says about it.
-func (w *Worker) place(slot uint32) *evidence.Place {
-	read := func(p *evidence.Place) {
-		w.standing(slot) // which needs all neighbours too
-		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text)
-	}
-	switch {
-	case slot == neighbour.None:
-		if w.guestPlace == nil {
-			w.guestPlace = &w.guestAt
-			read(w.guestPlace)
-		}
-		return w.guestPlace
-	case w.alone:
-		p, isNew := w.ownPlaces.get(slot)
-		if isNew {
-			read(p)
-		}
-		return p
-	}
-	return w.places.get(slot, func() (*evidence.Place, int) {
-		read(&w.place1)
-		p := w.place1.Clone()
-		return p, p.Bytes()
 	})
 }
 

@@ -174,3 +174,56 @@ func TestWith(t *testing.T) {
 		t.Errorf("only %d pairs", compared)
 	}
 }
+
+// TestPlacesOfSearches: what searches have kept of places changes nothing, whatever has come and gone since.
+func TestPlacesOfSearches(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 3))
+	page := make([]string, 60)
+	for i := range page {
+		page[i] = fmt.Sprint("page", i)
+	}
+	seen := map[string]bool{}
+	version := func() string { // of one page, so that more are alike than make a place
+		for {
+			own := slices.Clone(page)
+			for range 3 {
+				own[rnd.IntN(len(own))] = fmt.Sprint("own", rnd.IntN(40))
+			}
+			if text := strings.Join(own, " "); !seen[text] {
+				seen[text] = true
+				return text
+			}
+		}
+	}
+	var texts []string
+	for range neighbour.Most + 20 {
+		texts = append(texts, version())
+	}
+	w := worldOf(texts)
+	j, compared := w.judge(1<<30), 0
+	for range 40 {
+		for range rnd.IntN(3) {
+			w.add(version())
+		}
+		w.graph.Settle()
+		j = j.Changed()
+		d, err := w.maker.Make(neardup.Text(version()))
+		if err != nil {
+			panic(err)
+		}
+		guest, without := &Guest{Content: d.Content, Set: d.Set}, neighbour.None
+		if rnd.IntN(3) == 0 {
+			without = uint32(rnd.IntN(len(w.docs)))
+		}
+		want := w.verdicts(w.judge(1<<30).With(guest, without), []uint32{neighbour.None})
+		for pair, v := range w.verdicts(j.With(guest, without), []uint32{neighbour.None}) {
+			if want[pair] != v {
+				t.Fatalf("%v, and without what earlier searches have kept %v", v, want[pair])
+			}
+			compared++
+		}
+	}
+	if kept, ok := j.before.find(0); !ok || len(kept.Near) < neighbour.Most-1 || compared < 1000 {
+		t.Errorf("%d compared, and nothing is kept", compared)
+	}
+}
