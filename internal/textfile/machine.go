@@ -3,8 +3,6 @@ package textfile
 import (
 	"cmp"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -19,16 +17,8 @@ func Budget(said int64) int64 { return cmp.Or(said, Machine()/2, 1<<30) }
 // machine asks the system once.
 var machine = sync.OnceValue(func() int64 {
 	machine := physical()
-	// The limits of Linux for groups of processes, of both versions. A process may be in a group below, but
-	// in a container these are its own.
-	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && limit > 0 && (machine == 0 || limit < machine) {
-			machine = limit
-		}
+	if limit := groupLimit(os.DirFS("/")); limit > 0 && (machine == 0 || limit < machine) {
+		return limit
 	}
 	return machine
 })

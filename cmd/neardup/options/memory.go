@@ -8,12 +8,18 @@ import (
 
 // This file says how much memory a call may use, and for what.
 
-// LimitMemory makes the garbage collector keep the program below most of the memory, if --memory was given, until end is called.
+// LimitMemory makes the garbage collector keep the program below most of the memory that a call may use, until end is called: of --memory, or of the machine
+// or what the system leaves this process of it. A lower GOMEMLIMIT stays.
 func LimitMemory(memory int64) (end func()) {
+	most := memory * 9 / 10
 	if memory == 0 {
+		most = textfile.Machine() * 3 / 4 // half of which is the budget; the rest is for what the system keeps of files
+	}
+	before := debug.SetMemoryLimit(-1)
+	if most == 0 || most >= before {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(memory * 9 / 10)
+	debug.SetMemoryLimit(most)
 	return func() { debug.SetMemoryLimit(before) }
 }
 
