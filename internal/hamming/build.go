@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-
-	"github.com/neardup/neardup/internal/parallel"
+	"sync"
 )
 
 // This file builds a [Tree], from the root down. For each node it does four things:
@@ -81,28 +80,39 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 			return
 		}
 	}
-	node.Combos, node.Tables = p.Combos, make([]Table, len(p.Keys))
-	for i, key := range p.Keys {
-		node.Tables[i].setKey(key, t.words)
-	}
-	first := 0 // the table that is not filled yet
-	if ords == nil && len(node.Tables) > 0 {
-		// The first table of the root is filled with everything, which brings equal
-		// fingerprints together. It is filled again if there were any.
-		node.Tables[0].fill(t, nil, n)
-		if ords = b.findCopies(&node.Tables[0]); ords != nil {
-			n, node.count = len(ords), len(ords)
-		} else {
-			first = 1
-		}
-	}
-	parallel.Each(len(node.Tables)-first, func(i int) { node.Tables[first+i].fill(t, ords, n) })
+	node.Combos = p.Combos
+	node.Tables, node.count = b.fill(p.Keys, ords, n)
 	t.Nodes[at] = node // before the children, which come behind it
 	if depth+1 < maxDepth {
 		for i := range node.Tables {
 			b.split(at, i, depth)
 		}
 	}
+}
+
+// fill makes tables with these keys, and enters n fingerprints into each, side by side. It returns how many they are without duplicates, which are
+// looked for if ords is nil.
+func (b *treeBuilder) fill(keys [][]int, ords []uint32, n int) ([]Table, int) {
+	tables, first := make([]Table, len(keys)), 0
+	for i, key := range keys {
+		tables[i].setKey(key, b.t.words)
+	}
+	if ords == nil && len(tables) > 0 {
+		// The first table of the root is filled with everything, which brings equal
+		// fingerprints together. It is filled again if there were any.
+		tables[0].fill(b.t, nil, n)
+		if ords = b.findCopies(&tables[0]); ords != nil {
+			n = len(ords)
+		} else {
+			first = 1
+		}
+	}
+	var filling sync.WaitGroup
+	for i := range tables[first:] {
+		filling.Go(func() { tables[first+i].fill(b.t, ords, n) })
+	}
+	filling.Wait()
+	return tables, n
 }
 
 // agreement returns the bits in which all n fingerprints agree, and the values of these bits. The
@@ -215,7 +225,11 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 func (t *Tree) equalPairs(tb *Table) []uint64 {
 	keys := len(tb.Starts) - 1
 	parts := make([][]uint64, (keys+perSearch-1)/perSearch)
-	parallel.ChunksOf(perSearch, keys, func(part, from, to int) { parts[part] = t.equalIn(tb, from, to) })
+	var searching sync.WaitGroup
+	for i := range parts {
+		searching.Go(func() { parts[i] = t.equalIn(tb, i*perSearch, min(keys, (i+1)*perSearch)) })
+	}
+	searching.Wait()
 	pairs := slices.Concat(parts...)
 	slices.Sort(pairs) // by the first one, and then by the duplicate
 	return pairs

@@ -3,11 +3,11 @@ package store
 import (
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file has the parts of a store. A [Run] is immutable, except that its documents die. A tail
@@ -86,7 +86,11 @@ func (c *Column) join() {
 		n += len(part)
 	}
 	docs := make([]uint64, n)
-	parallel.Each(len(parts), func(i int) { copy(docs[starts[i]:], parts[i]) })
+	var copying sync.WaitGroup
+	for i, part := range parts {
+		copying.Go(func() { copy(docs[starts[i]:], part) })
+	}
+	copying.Wait()
 	c.Docs, c.more = docs, nil
 }
 

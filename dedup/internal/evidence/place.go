@@ -25,35 +25,62 @@ func (p *Place) Read(t *Text, near []neighbour.Near, text func(slot uint32) *Tex
 	}
 }
 
-// NotThere stands for a neighbour that a place has not.
-const NotThere = -1
+// A Known place is one that was read before, with the digests of the neighbours: others may have their slots now.
+type Known struct {
+	Place
+	digests []uint64
+}
 
-// Change is Read for a text of which a place is known, with other neighbours: same has for each neighbour which of those in was it is, or NotThere.
-// It compares the others, and those that have gone. p must not be was.
-func (p *Place) Change(t *Text, was *Place, same []int, near []neighbour.Near, text func(slot uint32) *Text) {
-	p.Near, p.alike, p.have = append(p.Near[:0], near...), p.alike[:0], append(p.have[:0], was.have...)
-	stays := make([]bool, len(was.Near))
-	for k, n := range near {
-		if s := same[k]; s == NotThere {
-			p.alike = append(p.alike, compare(t, text(n.Slot), p.have))
-		} else {
-			p.alike = append(p.alike, was.alike[s])
-			stays[s] = true
-		}
+// Known returns a copy of the place, for later. digest returns that of the content in a slot.
+func (p *Place) Known(digest func(slot uint32) uint64) *Known {
+	k := &Known{Place: *p.Clone()}
+	for _, n := range p.Near {
+		k.digests = append(k.digests, digest(n.Slot))
 	}
-	var gone []uint16
-	for s, n := range was.Near {
-		if stays[s] {
+	return k
+}
+
+// Bytes returns about how many bytes it takes.
+func (k *Known) Bytes() int { return k.Place.Bytes() + 8*len(k.digests) }
+
+// mostChanged is how many neighbours may have come, and how many may have gone, since a place was read that is used again. Each costs as much as one
+// of a place that is read anew.
+const mostChanged = neighbour.Most / 4
+
+// Change is Read for a text of which a place is known. It compares only the neighbours that have come and those that have gone. It returns how many
+// these are, and false if they are too many, or if the text of one that has gone is not in its slot any more; then p is no place.
+func (p *Place) Change(t *Text, was *Known, near []neighbour.Near, digest func(slot uint32) uint64, text func(slot uint32) *Text) (changed int, ok bool) {
+	gone := make(map[uint32]int, len(was.Near))
+	for k, n := range was.Near {
+		gone[n.Slot] = k
+	}
+	p.Near, p.alike, p.have = append(p.Near[:0], near...), p.alike[:0], append(p.have[:0], was.have...)
+	come := 0
+	for _, n := range near {
+		if k, is := gone[n.Slot]; is && was.digests[k] == digest(n.Slot) {
+			p.alike = append(p.alike, was.alike[k])
+			delete(gone, n.Slot)
 			continue
 		}
-		if gone == nil {
-			gone = make([]uint16, len(was.have))
+		if come++; come > mostChanged {
+			return 0, false
 		}
-		compare(t, text(n.Slot), gone)
+		p.alike = append(p.alike, compare(t, text(n.Slot), p.have))
 	}
-	for i, n := range gone {
+	if len(gone) > mostChanged {
+		return 0, false
+	}
+	had := make([]uint16, len(p.have))
+	for slot, k := range gone {
+		if was.digests[k] != digest(slot) {
+			return 0, false
+		}
+		compare(t, text(slot), had)
+	}
+	for i, n := range had {
 		p.have[i] -= n
 	}
+	return come + len(gone), true
 }
 
 // of returns how similar a neighbour is, if it is one of them.

@@ -38,7 +38,7 @@ type Judge struct {
 	places *cache[*evidence.Place]
 	stands *cache[*standing]
 	forms  *cache[*form]
-	before *cache[*remembered] // places of earlier searches; nil if there are none
+	before *cache[*evidence.Known] // places of earlier searches; nil if there are none
 }
 
 // A Guest is a content that is not in the graph, but is judged as if it were.
@@ -69,7 +69,7 @@ func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists
 		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), stands: newCache[*standing](memory / placeShare), forms: newCache[*form](memory / formShare),
 	}
 	if lists == nil {
-		j.before = newCache[*remembered](memory / placeShare)
+		j.before = newCache[*evidence.Known](memory / placeShare)
 	}
 	return j
 }
@@ -366,6 +366,70 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 		return t, t.Bytes()
 	})
 }
+
+// place returns what the neighbourhood of a slot says about it.
+func (w *Worker) place(slot uint32) *evidence.Place {
+	switch {
+	case slot == neighbour.None:
+		if w.guestPlace == nil {
+			w.guestPlace = &w.guestAt
+			w.readPlace(slot, w.guestPlace)
+		}
+		return w.guestPlace
+	case w.alone:
+		p, isNew := w.ownPlaces.get(slot)
+		if isNew {
+			w.readPlace(slot, p)
+		}
+		return p
+	}
+	return w.places.get(slot, func() (*evidence.Place, int) {
+		w.readPlace(slot, &w.place1)
+		p := w.place1.Clone()
+		return p, p.Bytes()
+	})
+}
+
+// readPlace reads the place of a slot, in the memory that p has.
+//
+// Searches ask for the places of the same contents again and again, and between two of them a neighbour or two have come or gone, such as the guest. So
+// what they have read is kept. The neighbours themselves are always looked up, so a place is the same as if it had been read anew.
+func (w *Worker) readPlace(slot uint32, p *evidence.Place) {
+	w.standing(slot) // which needs all neighbours too
+	near := w.searcher.Nearest(w.Near(slot))
+	if w.before == nil || slot == neighbour.None {
+		p.Read(w.text(slot), near, w.text)
+		return
+	}
+	was, isKnown := w.before.find(slot)
+	changed := 0
+	if isKnown {
+		changed, isKnown = p.Change(w.text(slot), was, near, w.digest, w.text)
+	}
+	if !isKnown {
+		p.Read(w.text(slot), near, w.text)
+	}
+	if !isKnown || changed > mostStale {
+		w.remember(slot, p)
+	}
+}
+
+// mostStale is up to how many changes a place is kept as it was: what is kept has no guest, so one or two are usual.
+const mostStale = 8
+
+// remember keeps a place for later searches, without the guest.
+func (w *Worker) remember(slot uint32, p *evidence.Place) {
+	known := p.Known(w.digest)
+	if g := slices.IndexFunc(p.Near, func(n neighbour.Near) bool { return n.Slot == neighbour.None }); g >= 0 {
+		var alone evidence.Place
+		alone.Change(w.text(slot), known, slices.Delete(slices.Clone(p.Near), g, g+1), w.digest, w.text)
+		known = alone.Known(w.digest)
+	}
+	w.before.put(slot, known, known.Bytes())
+}
+
+// digest returns that of the content in a slot, or of the guest; 0 if the slot is free.
+func (w *Worker) digest(slot uint32) uint64 { return w.content(slot).Digest }
 
 // A Score says how similar two contents are, and how likely they are near-duplicates.
 type Score struct {
