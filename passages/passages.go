@@ -127,29 +127,29 @@ func (f *Finder[ID]) Add(id ID, text string) error {
 
 // AddAll adds documents in their order, and reads them on all processors. It stops at the first error, or when the context ends; documents
 // before that have been added.
-func (f *Finder[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, string]) error {
+func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
 	var ids []ID
-	var texts []string
+	var bodies []string
 	var read []reading
 	size := 0
 	flush := func() error {
 		read = append(read[:0], make([]reading, len(ids))...)
 		parallel.ChunksOf(perRead, len(ids), func(_, from, to int) {
 			for i := from; i < to; i++ {
-				read[i] = f.read(texts[i])
+				read[i] = f.read(bodies[i])
 			}
 		})
-		err := f.put(ids, texts, read)
+		err := f.put(ids, bodies, read)
 		clear(ids)
-		clear(texts)
-		ids, texts, size = ids[:0], texts[:0], 0
+		clear(bodies)
+		ids, bodies, size = ids[:0], bodies[:0], 0
 		return err
 	}
-	for id, text := range docs {
+	for id, text := range texts {
 		if ctx.Err() != nil {
 			break
 		}
-		ids, texts = append(ids, id), append(texts, text)
+		ids, bodies = append(ids, id), append(bodies, text)
 		if size += len(text); len(ids) == 256*runtime.GOMAXPROCS(0) || size > 1<<24 {
 			if err := flush(); err != nil {
 				return err
