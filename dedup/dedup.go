@@ -121,7 +121,7 @@ type storedDocument struct {
 	seconds    uint32 // when it was added, since 1970
 	content    uint32 // its slot in contents; gone if the document has gone
 	prev, next uint32 // slots in the list of the content, or gone
-	zero       uint32 // so that no bytes are left over, which files would have as they are in memory
+	_          uint32 // so that no bytes are left over, which files would have as they are in memory
 }
 
 // gone is the content of a document that has gone, and no slot.
