@@ -2,7 +2,6 @@ package textfile
 
 import (
 	"cmp"
-	"os"
 	"sync"
 )
 
@@ -15,10 +14,4 @@ func Machine() int64 { return machine() }
 func Budget(said int64) int64 { return cmp.Or(said, Machine()/2, 1<<30) }
 
 // machine asks the system once.
-var machine = sync.OnceValue(func() int64 {
-	machine := physical()
-	if limit := groupLimit(os.DirFS("/")); limit > 0 && (machine == 0 || limit < machine) {
-		return limit
-	}
-	return machine
-})
+var machine = sync.OnceValue(physical)
