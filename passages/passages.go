@@ -227,7 +227,7 @@ func (f *Finder[ID]) put(ids []ID, texts []string, read []reading) error {
 		return err
 	}
 	f.ids = append(f.ids, ids[:len(sizes)]...)
-	f.docs = append(f.docs[:n], ends...)
+	f.docs = append(f.docs, ends[1:]...) // others may read those before
 	return wrong
 }
 
