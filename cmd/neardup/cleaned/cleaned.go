@@ -78,16 +78,20 @@ func columns(c *corpus.Corpus, to output.Target, choose Choice) (*rows.Columns, 
 	columns := &rows.Columns{}
 	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
 	first.Typed = output.FormatOf(to.Path) == "parquet" || output.FormatOf(to.Path) == "arrow" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" || s.Format == "arrow" })
-	p := &corpus.Pass[rows.Struct]{Cols: first}
-	p.Work = func(_, i int, s *input.Source, it *input.Item) (rows.Struct, error) {
-		if _, ok := choose(i); !ok {
-			return nil, nil
-		}
-		return it.Typed(s, first)
+	type chosen struct {
+		fields rows.Struct
+		isKept bool
 	}
-	p.Use = func(i int, _ *input.Source, _ *input.Item, fields rows.Struct) error {
-		if _, ok := choose(i); ok {
-			columns.Add(fields)
+	p := &corpus.Pass[chosen]{Cols: first}
+	p.Work = func(_, i int, s *input.Source, it *input.Item) (x chosen, err error) {
+		if _, x.isKept = choose(i); x.isKept {
+			x.fields, err = it.Typed(s, first)
+		}
+		return x, err
+	}
+	p.Use = func(_ int, _ *input.Source, _ *input.Item, x chosen) error {
+		if x.isKept {
+			columns.Add(x.fields)
 		}
 		return nil
 	}

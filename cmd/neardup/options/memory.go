@@ -8,8 +8,8 @@ import (
 
 // This file says how much memory a call may use, and for what.
 
-// LimitMemory makes the garbage collector keep the program below most of the memory that a call may use, until end is called: of --memory, or of the machine
-// or what the system leaves this process of it. A lower GOMEMLIMIT stays.
+// LimitMemory makes the garbage collector keep the program below nine tenths of --memory, until end is called. Without --memory, the limit is three quarters
+// of the machine's memory, or of the smallest limit of a control group. A lower GOMEMLIMIT stays.
 func LimitMemory(memory int64) (end func()) {
 	most := memory * 9 / 10
 	if memory == 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -267,7 +266,7 @@ func (w *Writer) Write(values []rows.Value) error {
 	if w.begun {
 		return w.put(values)
 	}
-	if w.first = append(w.first, slices.Clone(values)); len(w.first) == widthRows {
+	if w.first = append(w.first, values); len(w.first) == widthRows {
 		return w.begin()
 	}
 	return nil

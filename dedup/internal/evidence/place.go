@@ -43,12 +43,12 @@ func (p *Place) Known(digest func(slot uint32) uint64) *Known {
 // Bytes returns about how many bytes it takes.
 func (k *Known) Bytes() int { return k.Place.Bytes() + 8*len(k.digests) }
 
-// mostChanged is how many neighbours may have come, and how many may have gone, since a place was read that is used again. Each costs as much as one
-// of a place that is read anew.
+// mostChanged is how many neighbours may have been added, and how many removed, for a known place to be worth using. Each costs as much as a neighbour
+// does when a place is read from scratch.
 const mostChanged = neighbour.Most / 4
 
-// Change is Read for a text of which a place is known. It compares only the neighbours that have come and those that have gone. It returns how many
-// these are, and false if they are too many, or if the text of one that has gone is not in its slot any more; then p is no place.
+// Change is Read for a text whose place is known already. It compares only the neighbours that were added since, and those that were removed, and returns
+// how many it compared. It returns false if there are too many, or if another text has taken the slot of a removed neighbour. Then p must not be used.
 func (p *Place) Change(t *Text, was *Known, near []neighbour.Near, digest func(slot uint32) uint64, text func(slot uint32) *Text) (changed int, ok bool) {
 	gone := make(map[uint32]int, len(was.Near))
 	for k, n := range was.Near {

@@ -392,8 +392,8 @@ func (w *Worker) place(slot uint32) *evidence.Place {
 
 // readPlace reads the place of a slot, in the memory that p has.
 //
-// Searches ask for the places of the same contents again and again, and between two of them a neighbour or two have come or gone, such as the guest. So
-// what they have read is kept. The neighbours themselves are always looked up, so a place is the same as if it had been read anew.
+// Searches ask for the same places again and again, and from one search to the next only a neighbour or two change, such as the guest. So places are kept.
+// The neighbours are always looked up, so the result is the same as reading the place from scratch.
 func (w *Worker) readPlace(slot uint32, p *evidence.Place) {
 	w.standing(slot) // which needs all neighbours too
 	near := w.searcher.Nearest(w.Near(slot))
