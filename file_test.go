@@ -261,12 +261,12 @@ func TestVersion(t *testing.T) {
 		f    Fingerprinter
 		want string
 	}{
-		{Fingerprinter{}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
-		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
-		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, TiesOne: true}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
-		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=(count*custom) tie=0 custom=double-1"},
+		{Fingerprinter{}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
+		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
+		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, TiesOne: true}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
+		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=(count*custom) tie=0 custom=double-1"},
 		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
-			"neardup=1 unicode=15.0.0 normalizer=html(c45c7e10),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
+			"neardup=2 unicode=15.0.0 normalizer=html(c45c7e10),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
 	} {
 		got, err := test.f.Version()
 		if err != nil || got != test.want {
@@ -298,7 +298,7 @@ func TestVersion(t *testing.T) {
 		version(Fingerprinter{}):                                 "hash=xxh3, not xxh3-seeded:",
 		version(Fingerprinter{Hash: seeded, Custom: "x"}):        "custom=x, not none;",
 		strings.Replace(version(f), "unicode=15.0.0 ", "", 1):    "no unicode, not 15.0.0;",
-		strings.Replace(version(f), "neardup=1", "neardup=2", 1): "neardup=2, not 1;",
+		strings.Replace(version(f), "neardup=2", "neardup=3", 1): "neardup=3, not 2;",
 		version(f) + " ": "written differently",
 		"":               "no neardup",
 		"neardup=" + strings.Repeat("9", 100_000) + " \x1b[2J=\x00": "99…",

@@ -370,7 +370,7 @@ func TestGoldenSignatures(t *testing.T) {
 		t.Errorf("signatures by permutations have changed: %#x", got)
 	}
 	version, err := MinHash{Values: 100}.Version(&Fingerprinter{Weight: LogCount})
-	if want := "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 minhash=bins(100)"; version != want || err != nil {
+	if want := "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 minhash=bins(100)"; version != want || err != nil {
 		t.Errorf("%s %v, want %s", version, err, want)
 	}
 	if _, err := (MinHash{Values: 1}).Version(&Fingerprinter{}); err == nil {

@@ -101,3 +101,26 @@ func TestSegmenterAgainstGse(t *testing.T) {
 		t.Errorf("only %d of %d sentences are segmented as gse does", same, total)
 	}
 }
+
+// TestSegmenterEquivalents: canonically equivalent texts have the same words, with the same parts of speech.
+func TestSegmenterEquivalents(t *testing.T) {
+	s := loadSegmenter(t)
+	words := func(text string) (out []Token) {
+		for tok := range s.Tokens(text) {
+			tok.Start, tok.End = 0, 0
+			out = append(out, tok)
+		}
+		return out
+	}
+	for composed, decomposed := range map[string]string{
+		"他在café里说Việt语，한국어也会。":               "他在cafe\u0301里说Vie\u0323\u0302t语，\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165也会。",
+		"ガンダム和アニメが好き≠a":                      "カ\u3099ンタ\u3099ム和アニメか\u3099好き=\u0338a",
+		"豈有此理，İstanbul的naïve老鼠q\u0323\u0307": "\uf900有此理，I\u0307stanbul的nai\u0308ve老鼠q\u0307\u0323",
+	} {
+		if got, want := words(decomposed), words(composed); !slices.Equal(got, want) {
+			t.Errorf("%+q: %+v, want %+v", decomposed, got, want)
+		}
+		checkSegmenter(t, s, decomposed)
+		checkSegmenter(t, s, composed)
+	}
+}

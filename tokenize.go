@@ -36,7 +36,9 @@ type Token struct {
 // The tokenizers of this package keep letters, numbers, combining marks and emoji, and skip
 // everything else, invalid UTF-8 included. A mark belongs to the character before it. Characters
 // that differ only in case, width, font or code are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and
-// the radical ⼈ is 人. Characters that show nothing of their own are ignored, such as soft
+// the radical ⼈ is 人. Canonically equivalent texts have the same tokens, in Normalization Form C,
+// unless a word has nearly 128 bytes or a character more than 30 marks: é is one character, or e and
+// an accent. Characters that show nothing of their own are ignored, such as soft
 // hyphens, joiners, variation selectors, skin tones, and marks without a character before them.
 // These classes are frozen in tables of Unicode 15.0 and do not depend on the toolchain. The
 // tokenizers take time linear in the text and allocate nothing per token.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/ucd"
 )
 
 // naiveTokens is the definition of the tokenizers, one character at a time.
@@ -18,23 +19,35 @@ func naiveTokens(text string, chars bool, n int) []Token {
 	var units []Token
 	open, lone := false, false // the last unit takes marks, but no letters
 	for i := 0; i < len(text); {
-		r, class, size := lex.Next([]byte(text), i)
-		fits := open && len(units[len(units)-1].Text)+utf8.RuneLen(r) <= lex.MaxWord
-		switch {
-		case class == lex.Separator:
-			open = false
-		case class == lex.Ignored && open:
-			units[len(units)-1].End = i + size
-		case class == lex.Ignored, class == lex.Mark && !open:
-		case class == lex.Mark && !fits:
-			units[len(units)-1].End = i + size
-		case class == lex.Mark && fits, class == lex.Letter && fits && !lone && !chars:
-			u := &units[len(units)-1]
-			u.Text += string(r)
-			u.End = i + size
-		default:
-			units = append(units, Token{Text: string(r), Start: i, End: i + size})
-			open, lone = true, class == lex.Single
+		r, _, size := lex.Next([]byte(text), i)
+		parts := string(r)
+		if ucd.Props(r)&ucd.Parts != 0 {
+			parts = ucd.Decompose(r, ucd.NFC)
+		}
+		for _, r := range parts {
+			_, class, _ := lex.Next([]byte(string(r)), 0)
+			u := &Token{}
+			if open {
+				u = &units[len(units)-1]
+			}
+			fits := open && len(u.Text)+utf8.RuneLen(r) <= lex.MaxWord
+			whole := lex.Fold(u.Text + string(r)) // marks in canonical order, and all composed
+			composes := open && utf8.RuneCountInString(whole) <= utf8.RuneCountInString(u.Text) && len(whole) <= lex.MaxWord
+			switch {
+			case class == lex.Separator:
+				open = false
+			case class == lex.Ignored && open:
+				u.End = i + size
+			case class == lex.Ignored, class == lex.Mark && !open:
+			case class == lex.Mark && !fits && !(composes && ucd.CombiningClass(r) == 0):
+				u.End = i + size
+			case class == lex.Mark, composes, class == lex.Letter && fits && !lone && !chars:
+				u.Text = whole
+				u.End = i + size
+			default:
+				units = append(units, Token{Text: string(r), Start: i, End: i + size})
+				open, lone = true, class == lex.Single
+			}
 		}
 		i += size
 	}
@@ -110,6 +123,8 @@ var hostile = []string{
 	strings.Repeat("é", 100), strings.Repeat("a", 127) + "é", strings.Repeat("中", 10000), strings.Repeat("Ⱥ", 20000),
 	strings.Repeat("word ", 20000), strings.Repeat("x", 50) + " " + strings.Repeat("y", 90) + strings.Repeat(" z", 9000),
 	strings.Repeat("ab ", 21) + "c", strings.Repeat("0123456789abcdef", 8) + "é",
+	"Vie\u0323\u0302t Nam", "\u1112\u1161\u11ab\u1100\u116e\u11a8", "か\u3099ハ\u309a", "I\u0307İ", "क\u093cि \u0958",
+	strings.Repeat("e\u0301\u0323", 40), "a" + strings.Repeat("\u0301\u0316", 200),
 }
 
 // shorter returns n, or in short tests short: where the processor is emulated, they take

@@ -221,7 +221,7 @@ func tokenizerVersion(t Tokenizer) string {
 
 // lexVersion must be raised whenever a tokenizer, the Normalizer or an accumulator returns
 // something else for any text.
-const lexVersion = 1
+const lexVersion = 2
 
 // The errors of everything that reads stored data. Test for them with [errors.Is]; the error
 // returned wraps one of them and says more.
@@ -237,7 +237,7 @@ var (
 // Version describes everything that the fingerprints of f depend on, in one line of printable ASCII
 // such as
 //
-//	neardup=1 unicode=15.0.0 normalizer=nfkc,urls:mask tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0
+//	neardup=2 unicode=15.0.0 normalizer=nfkc,urls:mask tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0
 //
 // Two fingerprints of one width can be compared if their versions are equal. The version holds
 // digests of the dictionary of a [Segmenter], of the lines of a [Boilerplate] and of statistics. Of

@@ -12,21 +12,27 @@ import (
 	"github.com/neardup/neardup/internal/textfile"
 )
 
-// This file reads the files of earlier versions. They had no signatures, and one word more for each document. Their texts
-// are those of today, so all that is missing is made of them.
+// This file reads the files of earlier versions. Their texts are those of today, so everything else is made of them anew.
 
-// oldProfiles is what the version of such files says of the features, by what it says today.
-var oldProfiles = strings.NewReplacer(" documents=levels:3", " profiles=levels:2", " documents=own:3", " profiles=of:2")
+// An oldForm is how an earlier version kept documents.
+type oldForm struct {
+	version *strings.Replacer // makes what it said of its settings of what is said today
+	words   int               // of a document
+	gone    int               // the place of a word that documents have no more, or −1
+}
 
-// oldWords are the words of a document in them: the sixth one is gone.
-const (
-	oldWords = content.StoredWords + 1
-	oldSize  = 4 // the place of what is gone
-)
+// oldForms has the latest first.
+var oldForms = []oldForm{
+	// What is decomposed in a text was not composed.
+	{strings.NewReplacer("neardup=2", "neardup=1"), content.StoredWords, -1},
+	// Nor were there signatures, and a document had one word more.
+	{strings.NewReplacer("neardup=2", "neardup=1", " documents=levels:3", " profiles=levels:2", " documents=own:3", " profiles=of:2"), content.StoredWords + 1, 4},
+}
 
 // Upgrade reads the files of a Deduplicator that an earlier version of this library made at a path, and makes files of today
 // at another one, which must be empty. The old files stay as they are. Documents keep their ids and their order. They count
-// as added now. options must have the Fingerprinter of then. It returns how many documents there are. An error wraps
+// as added now. Records, and texts with a Tokenizer or Weight of options, keep the features that they had. options must have the
+// Fingerprinter of then. It returns how many documents there are. An error wraps
 // [neardup.ErrVersion] for files of another version, [neardup.ErrDamaged] for files that are not as they were written, or an
 // error of the file system; then the new files are not complete.
 func Upgrade[ID comparable](from, to string, options Options) (documents int, err error) {
@@ -42,45 +48,59 @@ func Upgrade[ID comparable](from, to string, options Options) (documents int, er
 	if err != nil {
 		return 0, err
 	}
-	old := &documentFiles[ID]{version: oldProfiles.Replace(version), number: 1}
+	for _, form := range oldForms {
+		documents, err = d.upgrade(from, form, form.version.Replace(version))
+		if !errors.Is(err, neardup.ErrVersion) {
+			break
+		}
+	}
+	if err != nil {
+		return documents, fmt.Errorf("neardup: dedup.Upgrade: %w", err)
+	}
+	return documents, d.Sync()
+}
+
+// upgrade adds the documents of the files of an old form, and returns how many there are.
+func (d *Deduplicator[ID]) upgrade(from string, form oldForm, version string) (documents int, err error) {
+	old := &documentFiles[ID]{version: version, number: 1}
 	store.Init(&old.Store, store.Form[*everAdded]{
-		Kind: "documents", Again: again, Words: oldWords,
+		Kind: "documents", Again: again, Words: form.words,
 		TailSize: func(live int) int { return min(max(512, live), 8192) },
 		AtOnce:   math.MaxInt,
 		Build:    func(store.Column) *everAdded { return &everAdded{} },
 		Read:     everAddedReader(func(e *everAdded) { old.number = e.number }),
-		Check:    func(doc []uint64) error { _, err := content.Decode(today(doc)); return err },
+		Check:    func(doc []uint64) error { _, err := content.Decode(form.today(doc)); return err },
 	})
 	if err := old.Open(from, old.version); err != nil {
-		return 0, fmt.Errorf("neardup: dedup.Upgrade: %w", err)
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	old.path = old.Path()
 	texts, err := textfile.Open(old.texts(old.number), textsKind, old.version, again)
 	if err != nil {
-		return 0, fmt.Errorf("neardup: dedup.Upgrade: %w", err)
+		return 0, err
 	}
 	defer texts.Close()
 	for e := range old.All() {
-		if err := d.copyOld(e.ID, e.Doc, texts); err != nil {
+		if err := d.copyOld(e.ID, form.today(e.Doc), texts); err != nil {
 			return documents, err
 		}
 		documents++
 	}
-	return documents, errors.Join(old.Err(), d.Sync())
+	return documents, old.Err()
 }
 
-// today returns the words of a document without the one that is gone.
-func today(doc []uint64) []uint64 {
-	if len(doc) != oldWords {
-		return nil
+// today returns the words that documents have today.
+func (f *oldForm) today(doc []uint64) []uint64 {
+	if f.gone < 0 || len(doc) != f.words {
+		return doc
 	}
-	return append(append(make([]uint64, 0, oldWords), doc[:oldSize]...), doc[oldSize+1:]...)
+	return append(append(make([]uint64, 0, f.words), doc[:f.gone]...), doc[f.gone+1:]...)
 }
 
 // copyOld adds a document of old files, whose text is in a file.
 func (d *Deduplicator[ID]) copyOld(id ID, words []uint64, texts *textfile.File) error {
-	s, err := content.Decode(today(words))
+	s, err := content.Decode(words)
 	if err != nil {
 		return fmt.Errorf("%w: %w", neardup.ErrDamaged, err)
 	}

@@ -76,7 +76,7 @@ func Load(user io.Reader) (*Dictionary, error) {
 func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
+		line, _ := compose(lines.Text())
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}

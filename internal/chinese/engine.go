@@ -11,9 +11,10 @@
 // The steps for a text are:
 //
 //  1. Reader.Feed collects pieces until a sentence is complete (Sentence).
-//  2. Dictionary.shortest cuts the sentence into units, looks up the words that begin at each unit,
+//  2. compose puts it into Normalization Form C, in which the words of the dictionary are.
+//  3. Dictionary.shortest cuts the sentence into units, looks up the words that begin at each unit,
 //     and finds the cheapest path through them (Viterbi).
-//  3. Dictionary.yield turns the path into words: it skips what is not a word, joins letters and
+//  4. Dictionary.yield turns the path into words: it skips what is not a word, joins letters and
 //     marks that gse has as units of their own, and folds.
 package chinese
 
@@ -77,8 +78,9 @@ func (s *Reader) Feed(piece string, last bool, yield func(w Word) bool) bool {
 			continue
 		}
 		size, _ := Sentence(piece, pos, pos)
-		s.S.shortest(p, piece[pos:pos+size])
-		if !s.S.yield(p, piece, s.base, pos, yield) {
+		sentence, at := compose(piece[pos : pos+size])
+		s.S.shortest(p, sentence)
+		if !s.S.yield(p, sentence, s.base+pos, at, yield) {
 			return false
 		}
 		pos += size
@@ -245,15 +247,15 @@ func (s *Dictionary) extend(p *path) {
 	}
 }
 
-// yield yields the words of the path in p. The sentence begins at pos in text, and text at base in
-// the whole text. It returns false as soon as the function yield does.
+// yield yields the words of the path in p through a sentence, which begins at base in the whole text. at says
+// where its bytes stand in the original (compose). It returns false as soon as the function yield does.
 //
 // Words of separators, marks or ignored characters only are skipped. A word has no part of speech
 // if more than ignored characters were joined to it, since it is no longer the word of the
 // dictionary.
-func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Word) bool) bool {
-	end := func(i int) int { return pos + p.ends[p.words[i].last] }
-	for i, to := len(p.words)-1, pos; i >= 0; {
+func (s *Dictionary) yield(p *path, text string, base int, at []int, yield func(w Word) bool) bool {
+	end := func(i int) int { return p.ends[p.words[i].last] }
+	for i, to := len(p.words)-1, 0; i >= 0; {
 		w, from := p.words[i], to
 		to = end(i)
 		c, plain := ClassOf(text[from:to])
@@ -274,6 +276,9 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 			i--
 		}
 		t := Word{Text: text[from:to], Start: base + from, End: base + to}
+		if at != nil {
+			t.Start, t.End = base+at[from], base+at[to]
+		}
 		if !plain {
 			t.Text = lex.Fold(t.Text)
 		}
@@ -336,7 +341,7 @@ func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 //	Ignored    otherwise, if it has ignored characters and no separators
 //	Separator  otherwise
 //
-// plain is false if folding would change or remove a character.
+// plain is false if folding may change, compose or remove a character.
 func ClassOf(s string) (c lex.Class, plain bool) {
 	b := lex.Bytes(s)
 	var seen [lex.Ignored + 1]bool
@@ -354,7 +359,7 @@ func ClassOf(s string) (c lex.Class, plain bool) {
 			if same >= utf8.RuneSelf {
 				same, _ = utf8.DecodeRune(b[i:])
 			}
-			plain = plain && r == same && class != lex.Ignored
+			plain = plain && r == same && class != lex.Ignored && class != lex.Mark
 		}
 		i += size
 	}

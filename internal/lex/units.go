@@ -1,8 +1,9 @@
 // Package lex is the lexer of the library: it cuts a text into units, which are words or
 // characters, and offers runs of n units (shingles and n-grams) to tokenizers and hashes.
 //
-// The lexer folds letters (case, width, font), skips separators, drops ignored characters such as
-// soft hyphens, and attaches combining marks to the character before them. Which character is what
+// The lexer folds letters (case, width, font), composes what is decomposed (combine.go), skips
+// separators, drops ignored characters such as soft hyphens, and attaches combining marks to the
+// character before them. Which character is what
 // comes from package ucd and does not depend on the Go toolchain. Time is linear in the text, and
 // memory is bounded by the longest window, whatever the bytes.
 //
@@ -69,7 +70,8 @@ const (
 	// and the Han characters that continue a run across the end of them. The 64 bytes become about
 	// 110 at worst: 22 characters of three bytes that each fold to four and get a space. One call
 	// of han writes at most 23 characters with their spaces, 92 bytes. Copies of words in a block
-	// of ASCII may write up to 16 bytes too far.
+	// of ASCII may write up to 16 bytes too far. Of 64 bytes of characters that combine, all may
+	// decompose into twice as many.
 	slack = 256
 )
 
@@ -244,7 +246,7 @@ func (u *units) lexWords(b []byte, pos int) int {
 				pos = u.han(b, pos, 1)
 				continue
 			}
-			r, class, size := Next(b, pos)
+			r, class, size := next(b, pos)
 			switch class {
 			case Separator:
 				u.closeWord(pos)
@@ -261,6 +263,8 @@ func (u *units) lexWords(b []byte, pos int) int {
 				if u.used > u.open && u.fits(r) {
 					u.put(r, pos)
 				}
+			case combining:
+				u.combine(r, pos)
 			}
 			pos += size
 		}
@@ -402,7 +406,7 @@ func (u *units) lexChars(b []byte, pos int) int {
 				pos = u.han(b, pos, 0)
 				continue
 			}
-			r, class, size := Next(b, pos)
+			r, class, size := next(b, pos)
 			switch class {
 			case Separator:
 				u.close(pos)
@@ -413,6 +417,8 @@ func (u *units) lexChars(b []byte, pos int) int {
 				if u.used > u.open && u.fits(r) {
 					u.put(r, pos)
 				}
+			case combining:
+				u.combine(r, pos)
 			}
 			pos += size
 		}
@@ -467,11 +473,22 @@ const (
 	Single    = Class(ucd.Single)    // a word of its own
 	Mark      = Class(ucd.Mark)      // part of the character before it
 	Ignored   = Class(ucd.Ignored)   // skipped, without ending a word
+
+	combining = Ignored + 1 // of any of these classes; see combine.go
 )
 
 // Next decodes the character at b[pos] and returns its folded form, its class and its size in b.
 // Invalid UTF-8 is a separator of one byte.
 func Next(b []byte, pos int) (rune, Class, int) {
+	r, class, size := next(b, pos)
+	if class == combining {
+		class = Class(ucd.Props(r) & ucd.ClassMask)
+	}
+	return r, class, size
+}
+
+// next is Next, but the class of what combines is combining.
+func next(b []byte, pos int) (rune, Class, int) {
 	c := b[pos]
 	if c < utf8.RuneSelf {
 		switch {
@@ -484,8 +501,13 @@ func Next(b []byte, pos int) (rune, Class, int) {
 	}
 	r, size := utf8.DecodeRune(b[pos:])
 	p := ucd.Props(r)
-	if p&ucd.Folds != 0 {
-		r = ucd.Fold(r)
+	if p&(ucd.Folds|ucd.Combines) != 0 {
+		if p&ucd.Folds != 0 {
+			r = ucd.Fold(r)
+		}
+		if p&ucd.Combines != 0 {
+			return r, combining, size
+		}
 	}
 	return r, Class(p & ucd.ClassMask), size
 }

@@ -104,7 +104,7 @@ func (c *composer) put(r rune) {
 	if c.some {
 		c.compose()
 		if c.n == 0 && c.starter >= 0 {
-			if to, ok := compose(c.starter, r); ok {
+			if to, ok := Compose(c.starter, r); ok {
 				c.starter = to
 				return
 			}
@@ -122,7 +122,7 @@ func (c *composer) compose() {
 	n, last := 0, uint8(0)
 	for i, m := range c.marks[:c.n] {
 		if c.classes[i] != last {
-			if to, ok := compose(c.starter, m); ok {
+			if to, ok := Compose(c.starter, m); ok {
 				c.starter = to
 				continue
 			}
@@ -132,20 +132,6 @@ func (c *composer) compose() {
 		n++
 	}
 	c.n = n
-}
-
-func compose(a, b rune) (rune, bool) {
-	if l := uint32(a) - leadBase; l < leadCount {
-		if v := uint32(b) - vowelBase; v < vowelCount {
-			return rune(hangulBase + (l*vowelCount+v)*tailCount), true
-		}
-	}
-	if s := uint32(a) - hangulBase; s < hangulCount && s%tailCount == 0 {
-		if t := uint32(b) - tailBase; t > 0 && t < tailCount {
-			return a + rune(t), true
-		}
-	}
-	return Compose(a, b)
 }
 
 // flush writes what there is.

@@ -21,6 +21,9 @@ const (
 	ClassMask = 7
 	Folds     = 1 << 3 // [Fold] changes it
 	Stable    = 1 << 4 // normalisation changes it in no form, whatever is before it
+	Combines  = 1 << 5 // canonical composition may change its folded form, or what is before it
+	Composes  = 1 << 6 // some character before its folded form composes with it
+	Parts     = 1 << 7 // its folded form decomposes, and does not compose again
 )
 
 // BlockBits is the logarithm of the number of characters in a block of the table.
@@ -68,11 +71,16 @@ func Decompose(r rune, form Form) string {
 	return decompositions[at>>6 : at>>6+at&63]
 }
 
-// Compose returns the character that a and b compose to, if there is one. Hangul
-// is left to the caller.
+// Compose returns the character that a and b compose to, if there is one.
 func Compose(a, b rune) (rune, bool) {
 	if b < firstMark {
 		return 0, false
+	}
+	if l, v := uint32(a)-leadBase, uint32(b)-vowelBase; l < leadCount && v < vowelCount {
+		return rune(hangulBase + (l*vowelCount+v)*tailCount), true
+	}
+	if s, t := uint32(a)-hangulBase, uint32(b)-tailBase; s < hangulCount && s%tailCount == 0 && t-1 < tailCount-1 {
+		return a + rune(t), true
 	}
 	if i, ok := slices.BinarySearch(composeFrom[:], uint64(a)<<32|uint64(b)); ok {
 		return composeTo[i], true
@@ -84,6 +92,9 @@ func Compose(a, b rune) (rune, bool) {
 func CombiningClass(r rune) uint8 {
 	if r < firstMark {
 		return 0
+	}
+	if i := int(r - firstMark); i < len(nearClasses) {
+		return nearClasses[i]
 	}
 	i, ok := slices.BinarySearchFunc(combining[:], r, func(run [3]rune, r rune) int {
 		switch {

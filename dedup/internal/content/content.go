@@ -149,6 +149,12 @@ func (m *Maker) text(text string) (d Document) {
 		m.seal(&d, &Own{Terms: m.raw.Vector(neardup.Text(text)), Words: wording.Read(normalized)})
 		return d
 	}
+	m.setBody(&d, normalized)
+	return d
+}
+
+// setBody gives a document its body, and all that is made of it.
+func (m *Maker) setBody(d *Document, normalized string) {
 	set, words, digest := m.sign(normalized)
 	// Words are figures or not by the words beside them, but for those of addresses, which signs tell.
 	clean.Addresses(normalized, func(from, to int) {
@@ -158,7 +164,6 @@ func (m *Maker) text(text string) (d Document) {
 	if d.Digest, d.form = digest, formLevels; words > 0 {
 		d.body, d.bytes, d.Set = normalized, len(normalized), set
 	}
-	return d
 }
 
 // sign returns the signatures of a body, the number of its words and a digest of them.

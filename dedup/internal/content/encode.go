@@ -78,14 +78,15 @@ func (d *Document) Load(file *textfile.File) error {
 	return file.Err()
 }
 
-// LoadOld returns a decoded document of a file that has no signatures, as if it had been made of its text just now.
+// LoadOld returns a decoded document of a file of an earlier version, as if it had been made of its text just now. Documents
+// without a text keep their features.
 func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) {
 	if s.bytes > 0 {
 		s.file = file
 	}
 	d = Document{Text: s.Text, Length: s.Length}
 	if s.Detach(m, &d); d.HasBody() {
-		d.Set, _, _ = m.sign(d.body)
+		m.setBody(&d, d.body)
 	} else if d.HasFeatures() {
 		d.Set = m.signOwn(d.own)
 	}

@@ -24,6 +24,9 @@ const (
 
 	folds     = 1 << 3
 	stable    = 1 << 4
+	combines  = 1 << 5
+	composes  = 1 << 6
+	parts     = 1 << 7
 	blockBits = 7
 )
 
@@ -175,6 +178,20 @@ func main() {
 		if db.ccc[r] == 0 && !second[r] && (!changes || recomposes) {
 			p |= stable
 		}
+		// What a character folds to combines if it may have another place beside marks, compose with
+		// what is before, or decompose for good.
+		f := db.fold(r)
+		whole := db.decompose(f, forms[0])
+		forGood := !slices.Equal(whole, []rune{f}) && recompose(whole, pairs) != f
+		if db.ccc[f] != 0 || second[f] || forGood {
+			p |= combines
+		}
+		if forGood {
+			p |= parts
+		}
+		if second[f] {
+			p |= composes
+		}
 		props[r] = p
 	}
 	const size = 1 << blockBits
@@ -254,7 +271,13 @@ func main() {
 	list(&b, to)
 	b.WriteString("}\n\n")
 
-	// Combining classes, in runs.
+	// Combining classes: of the marks of most texts, and of all in runs.
+	var near []byte
+	for r := rune(0x300); r < 0x370; r++ {
+		near = append(near, db.ccc[r])
+	}
+	b.WriteString("// nearClasses has the combining classes from firstMark on.\n")
+	literal(&b, "nearClasses", string(near))
 	b.WriteString("// Runs of one combining class: first, last, class.\nvar combining = [...][3]rune{")
 	for r := rune(0); r <= maxRune; r++ {
 		if db.ccc[r] == 0 {
