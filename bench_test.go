@@ -32,9 +32,19 @@ func data(t testing.TB, path ...string) io.Reader {
 	return z
 }
 
-// throughput returns n bytes of the throughput set of the language, or skips.
+// throughput returns n bytes of text: of the throughput set of the language if there are data, or else of the
+// pages in testdata, again and again.
 func throughput(t testing.TB, lang string, n int) string {
 	t.Helper()
+	if os.Getenv("NEARDUP_DATA") == "" {
+		var text strings.Builder
+		for pages := corpusTexts(t, lang); text.Len() < n; {
+			for _, page := range pages {
+				text.WriteString(page + "\n")
+			}
+		}
+		return text.String()[:n]
+	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(data(t, "throughput", lang+".txt.gz"), text); err != nil {
 		t.Fatal(err)
@@ -42,7 +52,10 @@ func throughput(t testing.TB, lang string, n int) string {
 	return string(text)
 }
 
-// windows returns a function that returns the next n bytes of the throughput set each time, over 8 MB. A
+// large reports whether benchmarks may take gigabytes and minutes.
+func large() bool { return os.Getenv("NEARDUP_LARGE") != "" }
+
+// windows returns a function that returns the next n bytes of 8 MB of text each time. A
 // processor learns a text that it sees again and again, so one alone would be too fast.
 func windows(b *testing.B, lang string, n int) (next func() string) {
 	b.Helper()
@@ -159,6 +172,31 @@ func BenchmarkWeights(b *testing.B) {
 			}
 		}
 	}
+}
+
+// BenchmarkSimilarity compares two texts of 10 KB of which a tenth differs, as vectors, sets and signatures.
+func BenchmarkSimilarity(b *testing.B) {
+	text := throughput(b, "en", 11<<10)
+	x, y := Text(text[:10<<10]), Text(text[1<<10:])
+	var f Fingerprinter
+	b.Run("measure=cosine", func(b *testing.B) {
+		x, y := f.Vector(x), f.Vector(y)
+		for b.Loop() {
+			x.Cosine(y)
+		}
+	})
+	b.Run("measure=jaccard", func(b *testing.B) {
+		x, y := f.Set(x), f.Set(y)
+		for b.Loop() {
+			x.Jaccard(y)
+		}
+	})
+	b.Run("measure=estimate", func(b *testing.B) {
+		x, y := f.Sign(x, MinHash{}), f.Sign(y, MinHash{})
+		for b.Loop() {
+			x.Jaccard(y)
+		}
+	})
 }
 
 func BenchmarkSumRecord(b *testing.B) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -488,7 +487,7 @@ func planted(s Signature, rnd *rand.Rand) Signature {
 //	NEARDUP_LARGE=1 go test -run '^$' -bench SignatureIndex -cpu 1,2 .
 func BenchmarkSignatureIndex(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
-		if n > 100_000 && os.Getenv("NEARDUP_LARGE") == "" {
+		if n > 100_000 && !large() {
 			continue
 		}
 		sigs := signatures(n, 128, 1)

@@ -16,7 +16,8 @@ var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter
 
 func loadSegmenter(t testing.TB) *Segmenter {
 	t.Helper()
-	if fuzzing := flag.Lookup("test.fuzz"); !*full && fuzzing.Value.String() == "" {
+	_, benchmark := t.(*testing.B)
+	if fuzzing := flag.Lookup("test.fuzz"); !*full && !benchmark && fuzzing.Value.String() == "" {
 		t.Skip("loads the dictionary")
 	}
 	s, err := segmenter()

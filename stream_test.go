@@ -38,7 +38,7 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: perToken(weight)},
 		"everything":  {Normalizer: everything, Tokenizer: NGrams{2}},
 	}
-	if *full {
+	if _, benchmark := t.(*testing.B); *full || benchmark {
 		settings["gse"] = &Fingerprinter{Tokenizer: loadSegmenter(t)}
 		settings["gse3"] = &Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t), N: 3}, Weight: perToken(weight)}
 		settings["gsepositions"] = &Fingerprinter{Tokenizer: loadSegmenter(t), Weight: settings["positions"].Weight}

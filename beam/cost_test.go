@@ -2,6 +2,7 @@ package neardupbeam
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"slices"
 	"testing"
@@ -12,6 +13,36 @@ import (
 	"github.com/neardup/neardup/internal/graph"
 )
 
+// benchTexts returns what the benchmarks read by name: posts and news if there are data, or else the pages in testdata of the library.
+func benchTexts(b *testing.B) map[string][]Document {
+	docs := map[string][]Document{}
+	if dir := os.Getenv("NEARDUP_DATA"); dir != "" {
+		all, err := collections.Data(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, texts := range all {
+			docs[name] = documentsOf(texts)
+		}
+		return docs
+	}
+	for name, pages := range map[string]string{"en-newsgroups": "en", "zh-news": "zh"} {
+		f, err := os.Open("../testdata/" + pages + ".jsonl")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		for lines := json.NewDecoder(f); lines.More(); {
+			var d Document
+			if err := lines.Decode(&d); err != nil {
+				b.Fatal(err)
+			}
+			docs[name] = append(docs[name], d)
+		}
+	}
+	return docs
+}
+
 // BenchmarkCost tells what the steps of a pipeline cost without the engine around them: the time of the workers, the
 // bytes that go through each shuffle, and the candidates, all per document.
 //
@@ -19,15 +50,7 @@ import (
 //
 // docs/beyond.md extrapolates from it.
 func BenchmarkCost(b *testing.B) {
-	dir := os.Getenv("NEARDUP_DATA")
-	if dir == "" {
-		b.Skip("NEARDUP_DATA is not set")
-	}
-	all, err := collections.Data(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
-	docs := documentsOf(all["en-newsgroups"])
+	docs := benchTexts(b)["en-newsgroups"]
 	size := 0
 	for _, d := range docs {
 		size += len(d.Text)
@@ -141,17 +164,10 @@ func BenchmarkCost(b *testing.B) {
 
 // BenchmarkAutoCost is BenchmarkCost for Auto.
 func BenchmarkAutoCost(b *testing.B) {
-	dir := os.Getenv("NEARDUP_DATA")
-	if dir == "" {
-		b.Skip("NEARDUP_DATA is not set")
-	}
-	all, err := collections.Data(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	all := benchTexts(b)
 	set := Options{Method: Auto}.must()
 	for _, name := range []string{"en-newsgroups", "zh-news"} {
-		docs := documentsOf(all[name])
+		docs := all[name]
 		n := float64(len(docs))
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

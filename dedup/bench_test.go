@@ -2,13 +2,15 @@ package dedup
 
 import (
 	"fmt"
-	"github.com/neardup/neardup"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup"
 )
 
 // made text number n of a benchmark: 180 of 30,000 words, some of them frequent. A tenth are copies of another with a twentieth of
@@ -55,9 +57,75 @@ func benchFiles(b *testing.B, n int) string {
 	return path
 }
 
+// sizes are how many documents there are; with NEARDUP_LARGE up to a million.
+func sizes() []int {
+	if os.Getenv("NEARDUP_LARGE") != "" {
+		return []int{10_000, 1_000_000}
+	}
+	return []int{10_000, 100_000}
+}
+
+// benchMemory makes a Deduplicator of n texts in memory.
+func benchMemory(b *testing.B, n int) *Deduplicator[int] {
+	d, err := New[int](Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = d.AddAll(bg, func(yield func(int, neardup.Document) bool) {
+		for i := range n {
+			if !yield(i, neardup.Text(benchText(i))) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d
+}
+
+// BenchmarkAdd adds texts to 10,000; the size is that of a text.
+func BenchmarkAdd(b *testing.B) {
+	const n = 10_000
+	d := benchMemory(b, n)
+	texts := make([]neardup.Text, 1000)
+	for i := range texts {
+		texts[i] = neardup.Text(benchText(n + i))
+	}
+	b.SetBytes(int64(len(texts[0])))
+	for i := 0; b.Loop(); i++ {
+		if err := d.Add(n+i, texts[i%len(texts)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSearch searches 10,000 texts for others, of which a tenth are found.
+func BenchmarkSearch(b *testing.B) {
+	const n = 10_000
+	d := benchMemory(b, n)
+	texts := make([]neardup.Text, 1000)
+	for i := range texts {
+		texts[i] = neardup.Text(benchText(n + i))
+	}
+	for i := 0; b.Loop(); i++ {
+		for range d.Search(bg, texts[i%len(texts)]) {
+		}
+	}
+}
+
+// BenchmarkPairs finds the pairs of 10,000 texts.
+func BenchmarkPairs(b *testing.B) {
+	d := benchMemory(b, 10_000)
+	for b.Loop() {
+		for range d.Pairs(bg) {
+		}
+	}
+}
+
 // BenchmarkOpen opens a Deduplicator in files, and searches once.
 func BenchmarkOpen(b *testing.B) {
-	for _, n := range []int{10_000, 1_000_000} {
+	for _, n := range sizes() {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			path := benchFiles(b, n)
 			for i := 0; b.Loop(); i++ {
@@ -80,7 +148,7 @@ func BenchmarkOpen(b *testing.B) {
 
 // BenchmarkExistsAndAdd puts texts into a Deduplicator in files that was just opened, unless there is a near-duplicate.
 func BenchmarkExistsAndAdd(b *testing.B) {
-	for _, n := range []int{10_000, 1_000_000} {
+	for _, n := range sizes() {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			d, err := Open[int](benchFiles(b, n), Options{})
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,18 +17,23 @@ import (
 	"github.com/neardup/neardup/dedup/shard"
 )
 
+// sizes are how many rows there are: with NEARDUP_LARGE up to a number, in steps of ten times.
+func sizes(least, most int) (n []int) {
+	for n = append(n, least); os.Getenv("NEARDUP_LARGE") != "" && least < most; n = append(n, least) {
+		least *= 10
+	}
+	return n
+}
+
 // BenchmarkDuckDB joins in DuckDB, in a file, with all processors:
 //
-//	go test -run '^$' -bench DuckDB -benchtime 1x .
+//	NEARDUP_LARGE=1 go test -run '^$' -bench DuckDB -benchtime 1x .
 //
 // Fingerprints are random; one in ten is within 1 to 3 bits of another. Signatures are of sets of 100 features; one in ten
 // shares 80 to 100 of them with another.
 func BenchmarkDuckDB(b *testing.B) {
-	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
+	for _, n := range sizes(100_000, 10_000_000) {
 		b.Run(fmt.Sprintf("fingerprints/n=%d", n), func(b *testing.B) {
-			if n > 1_000_000 && testing.Short() {
-				b.Skip("-short")
-			}
 			r := rand.New(rand.NewPCG(1, uint64(n)))
 			fps := make([]uint64, 0, n)
 			bench(b, n, "id BIGINT, fingerprint BIGINT", Join{Dialect: DuckDB, Table: "documents", Documents: float64(n)}, func(i int) []driver.Value {
@@ -43,11 +49,8 @@ func BenchmarkDuckDB(b *testing.B) {
 			})
 		})
 	}
-	for _, n := range []int{10_000, 100_000, 1_000_000} {
+	for _, n := range sizes(10_000, 1_000_000) {
 		b.Run(fmt.Sprintf("signatures/n=%d", n), func(b *testing.B) {
-			if n > 10_000 && testing.Short() {
-				b.Skip("-short")
-			}
 			r := rand.New(rand.NewPCG(2, uint64(n)))
 			var set []uint64
 			bench(b, n, "id BIGINT, signature INTEGER[]", Join{Dialect: DuckDB, Table: "documents", Signature: "signature"}, func(i int) []driver.Value {
@@ -79,11 +82,8 @@ func BenchmarkLinks(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, n := range []int{10_000, 100_000} {
+	for _, n := range sizes(10_000, 100_000) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			if n > 10_000 && testing.Short() {
-				b.Skip("-short")
-			}
 			r := rand.New(rand.NewPCG(3, uint64(n)))
 			words := make([]string, 100)
 			linked := int64(0)
