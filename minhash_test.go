@@ -492,6 +492,22 @@ func BenchmarkSign(b *testing.B) {
 			}
 		})
 	}
+	for _, values := range []int{256, 260, 1024, 4096} {
+		for _, n := range []int{5, 30, 100, 400} {
+			for _, permutations := range []bool{false, true} {
+				b.Run(fmt.Sprintf("append/elements=%d/values=%d/permutations=%t", n, values, permutations), func(b *testing.B) {
+					m := MinHash{Values: values, Permutations: permutations}
+					var s Signature
+					for _, set := range sets { // makes what is made once
+						m.Sign(set[:n])
+					}
+					for i := 0; b.Loop(); i++ {
+						s = m.AppendSign(s[:0], sets[i%len(sets)][:n])
+					}
+				})
+			}
+		}
+	}
 	for _, n := range []int{5, 10, 30, 500} {
 		b.Run(fmt.Sprintf("append/elements=%d/values=128/permutations=true", n), func(b *testing.B) {
 			var s Signature

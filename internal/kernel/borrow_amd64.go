@@ -13,6 +13,20 @@ const fewRows = 32
 //go:noescape
 func borrowFewAVX512(s *uint32, k int, table *uint8, rows *uint8, n int, lent *uint32)
 
+//go:noescape
+func borrowWideAVX512(s *uint32, k int, rows **uint16, n int, lent *uint32) (late uint32)
+
+func hasBorrowWide() bool { return tier >= AVX512 }
+
+// borrowWide is BorrowWide for the first values, and returns how many these are.
+func borrowWide(s []uint32, rows []*uint16, lent []uint32) (done int, ok bool) {
+	done = len(s) / borrowWideAlign * borrowWideAlign
+	if !hasBorrowWide() || done == 0 || len(rows) == 0 {
+		return 0, true
+	}
+	return done, borrowWideAVX512(&s[0], done, &rows[0], len(rows), &lent[0]) == 0
+}
+
 // Borrow sets each value of s that has all bits set to the value of lent for one of the rows: the one that has the smallest byte at its
 // place. A row of the table is as long as s, and lent as rows. It reports whether it has: it needs a kernel, at least one row,
 // and a multiple of BorrowAlign values.

@@ -155,3 +155,58 @@ each:
 	JNE           part
 	VZEROUPPER
 	RET
+
+// func borrowWideAVX512(s *uint32, k int, rows **uint16, n int, lent *uint32) (late uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·borrowWideAVX512(SB), NOSPLIT, $0-44
+	MOVQ         s+0(FP), AX
+	MOVQ         k+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         lent+32(FP), SI
+	XORQ         R9, R9
+	XORL         R10, R10
+	MOVL         $0x00000001, R8
+	VPBROADCASTW R8, Z1
+	VPTERNLOGD   $0xff, Z2, Z2, Z2
+
+part:
+	VMOVDQA64 Z2, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z0, Z0, Z0
+	XORQ      DI, DI
+
+each:
+	MOVQ          (DX)(DI*8), R8
+	VMOVDQU64     (R8)(R9*1), Z5
+	VPCMPUW       $0x01, Z3, Z5, K1
+	VPMINUW       Z5, Z3, Z3
+	VMOVDQU16     Z0, K1, Z4
+	VPADDW        Z1, Z0, Z0
+	INCQ          DI
+	CMPQ          DI, BX
+	JNE           each
+	VPCMPEQW      Z2, Z3, K1
+	KMOVD         K1, DI
+	ORL           DI, R10
+	VEXTRACTI64X4 $0x00, Z4, Y3
+	VPMOVZXWD     Y3, Z3
+	KXNORW        K2, K2, K2
+	VPXORQ        Z6, Z6, Z6
+	VPGATHERDD    (SI)(Z3*4), K2, Z6
+	VPCMPEQD      (AX), Z2, K1
+	VMOVDQU32     Z6, K1, (AX)
+	VEXTRACTI64X4 $0x01, Z4, Y3
+	VPMOVZXWD     Y3, Z3
+	KXNORW        K3, K3, K3
+	VPXORQ        Z7, Z7, Z7
+	VPGATHERDD    (SI)(Z3*4), K3, Z7
+	VPCMPEQD      64(AX), Z2, K1
+	VMOVDQU32     Z7, K1, 64(AX)
+	ADDQ          $0x00000080, AX
+	ADDQ          $0x00000040, R9
+	SUBQ          $0x00000020, CX
+	JNE           part
+	VZEROUPPER
+	MOVL          R10, late+40(FP)
+	RET

@@ -139,6 +139,7 @@ func FuzzKernels(f *testing.F) {
 			}
 			checkValues(t, fps[:len(fps)/2], fps[len(fps)/2:][:len(fps)/2])
 			checkBorrow(t, data, int(tag))
+			checkBorrowWide(t, data, int(tag%100))
 			checkRows(t, data, int(tag))
 			weights := make([]int64, len(fps))
 			for i := range weights {
@@ -246,6 +247,50 @@ func checkBorrow(t *testing.T, data []byte, seed int) {
 				t.Fatalf("borrowing from %d rows of %d: %v, want %v", len(rows), k, again, want)
 			}
 			lent = append(lent, make([]uint32, 64)...)
+		}
+	}
+}
+
+// checkBorrowWide is checkBorrow for rows of 16 bits.
+func checkBorrowWide(t *testing.T, data []byte, seed int) {
+	t.Helper()
+	if len(data) < 2 {
+		return
+	}
+	at := func(i int) uint16 { return uint16(data[i%len(data)])<<8 | uint16(data[(i*7+3)%len(data)]) }
+	for _, k := range []int{257, 288, 300} {
+		n := 1 + seed%70
+		rows, lent := make([]*uint16, n), make([]uint32, n)
+		all := make([][]uint16, n)
+		for r := range n {
+			bytes := guarded(t, 2*k) // aligned
+			all[r] = unsafe.Slice((*uint16)(unsafe.Pointer(&bytes[0])), k)
+			for i := range all[r] {
+				if all[r][i] = at(r*k + i); at(i)%3 == 0 {
+					all[r][i] = max(all[r][i], Never-1) // ties, and such as are never reached
+				}
+			}
+			rows[r], lent[r] = &all[r][0], uint32(r)<<20|uint32(at(r))
+		}
+		got, want := make([]uint32, k), make([]uint32, k)
+		late := false
+		for i := range want {
+			if want[i] = 1<<32 - 1; at(i)%5 == 0 {
+				want[i] = uint32(at(i))
+			}
+			got[i] = want[i]
+			best := 0
+			for r := range n {
+				if all[r][i] < all[best][i] {
+					best = r
+				}
+			}
+			if late = late || all[best][i] == Never; want[i] == 1<<32-1 {
+				want[i] = lent[best]
+			}
+		}
+		if ok := BorrowWide(got, rows, lent); !ok && !late || ok && !slices.Equal(got, want) {
+			t.Fatalf("borrowing from %d rows: %v, %v, want %v", n, ok, got, want)
 		}
 	}
 }
@@ -397,6 +442,7 @@ func TestOthers(t *testing.T) {
 				data[i] = uint8(rnd.Uint32())
 			}
 			checkBorrow(t, data, n)
+			checkBorrowWide(t, data, n)
 			checkRows(t, data, n)
 			checkCounts(t, a)
 			checkLengths(t, rnd)

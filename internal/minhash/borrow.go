@@ -15,7 +15,8 @@ import (
 // step by step ([borrowSlowly]), which takes microseconds for sets with few features, such as
 // keywords. Signatures of up to 256 values, and that is nearly all, have the orders in tables, which
 // are made once ([ordersOf]): the first bin of an order is then the smallest of some bytes, and a
-// kernel finds it for all bins at once.
+// kernel finds it for all bins at once. Longer signatures of few features do the same with rows of
+// 16 bits, one for each bin, which are made when they are needed first ([lendersOf]).
 
 // Borrow gives each empty bin the value of another bin, unless all are empty. It keeps the
 // probability that two signatures agree in a bin equal to the Jaccard similarity of their sets.
@@ -30,7 +31,7 @@ import (
 func Borrow(s []uint32) {
 	k := len(s)
 	if k > tabled {
-		borrowSlowly(s)
+		borrowWide(s)
 		return
 	}
 	var own [tabled]uint8 // the bins with a feature
@@ -49,9 +50,11 @@ func Sign(s []uint32, hashes []uint64, permutations bool) {
 	switch {
 	case permutations: // which leave no value empty
 		Add(s, hashes, true)
-	case len(hashes) == 0 || len(hashes) > few || len(s) > tabled:
+	case len(hashes) == 0 || len(hashes) > few:
 		Add(s, hashes, false)
 		Borrow(s)
+	case len(s) > tabled:
+		signWide(s, hashes)
 	default:
 		signFew(s, hashes)
 	}
@@ -222,5 +225,106 @@ func offerValues(s []uint32, empty int) {
 				return
 			}
 		}
+	}
+}
+
+// A lenders has the orders of signatures of more than [tabled] values, by the bins that lend.
+type lenders struct {
+	// rows[b][i] says when bin i gets to bin b: in a try, or later in a round of offers. nil is a row that
+	// nobody has made yet. Never is not known: with 4,096 bins, one in ten million.
+	rows []atomic.Pointer[[]uint16]
+}
+
+var wide [MaxValues + 1]atomic.Pointer[lenders]
+
+// lendersOf returns the orders for signatures of k values. Each row of them takes 2·k bytes and some 25·k ns,
+// once, so all of 4,096 values take 32 MB.
+func lendersOf(k int) *lenders {
+	if t := wide[k].Load(); t != nil {
+		return t
+	}
+	wide[k].CompareAndSwap(nil, &lenders{make([]atomic.Pointer[[]uint16], k)})
+	return wide[k].Load()
+}
+
+// row returns the row of bin b.
+func (t *lenders) row(b int) *uint16 {
+	if row := t.rows[b].Load(); row != nil {
+		return &(*row)[0]
+	}
+	k := len(t.rows)
+	row, left := slices.Repeat([]uint16{kernel.Never}, k), k
+	for i := range row {
+		for try := range tries {
+			if tryBin(i, try, k) == b {
+				row[i] = uint16(try)
+				left--
+				break
+			}
+		}
+	}
+	for round := 1; left > 0 && tries+round < kernel.Never; round++ {
+		if i := offerBin(b, round, k); row[i] == kernel.Never {
+			row[i] = uint16(tries + round)
+			left--
+		}
+	}
+	t.rows[b].Store(&row)
+	return &row[0]
+}
+
+// borrowWide is Borrow for more than [tabled] values.
+func borrowWide(s []uint32) {
+	var own [most]uint16
+	n := 0
+	for i, v := range s {
+		if v < Borrowed {
+			if n == most {
+				borrowSlowly(s)
+				return
+			}
+			own[n] = uint16(i)
+			n++
+		}
+	}
+	borrowRows(s, own[:n])
+}
+
+// signWide is Sign for few features and more than [tabled] values.
+func signWide(s []uint32, hashes []uint64) {
+	var own [few]uint16
+	bins := uint64(len(s))
+	for i, h := range hashes {
+		bin, place := bits.Mul64(h, bins)
+		s[bin] = min(s[bin], uint32(place>>33))
+		own[i] = uint16(bin)
+	}
+	slices.Sort(own[:len(hashes)])
+	borrowRows(s, slices.Compact(own[:len(hashes)]))
+}
+
+// most is the largest number of rows from which a signature borrows.
+const most = 384
+
+// borrowRows gives each empty bin the value of one of the bins in own, which ascend: in a round, bins with lower numbers come
+// first.
+func borrowRows(s []uint32, own []uint16) {
+	if len(own) == 0 || !kernel.BorrowsWide(len(s), len(own)) {
+		borrowSlowly(s)
+		return
+	}
+	var rows [most]*uint16
+	var lent [most]uint32
+	t := lendersOf(len(s))
+	for j, b := range own {
+		rows[j], lent[j] = t.row(int(b)), lend(s[b])
+	}
+	if !kernel.BorrowWide(s, rows[:len(own)], lent[:len(own)]) {
+		for i, v := range s {
+			if v >= Borrowed {
+				s[i] = EmptyBin
+			}
+		}
+		borrowSlowly(s)
 	}
 }

@@ -11,6 +11,64 @@ import (
 func borrow(c *build.Context) {
 	borrowAs(c, "borrowAVX512", 1)
 	borrowAs(c, "borrowFewAVX512", 2)
+	borrowWide(c)
+}
+
+// borrowWide makes the borrowing for rows of 16 bits, which stand anywhere, for 32 values at a time.
+func borrowWide(c *build.Context) {
+	c.Function("borrowWideAVX512")
+	c.Attributes(nosplit)
+	c.SignatureExpr("func(s *uint32, k int, rows **uint16, n int, lent *uint32) (late uint32)")
+	s, left := c.Load(c.Param("s"), c.GP64()), c.Load(c.Param("k"), c.GP64())
+	list, n, lent := c.Load(c.Param("rows"), c.GP64()), c.Load(c.Param("n"), c.GP64()), c.Load(c.Param("lent"), c.GP64())
+	i, at, offset, late := c.GP64(), c.GP64(), c.GP64(), c.GP32()
+	number, one, empty, least, which := c.ZMM(), c.ZMM(), c.ZMM(), c.ZMM(), c.ZMM()
+	c.XORQ(offset, offset)
+	c.XORL(late, late)
+	c.MOVL(U32(1), at.As32())
+	c.VPBROADCASTW(at.As32(), one)
+	c.VPTERNLOGD(Imm(0xFF), empty, empty, empty)
+
+	c.Label("part")
+	c.VMOVDQA64(empty, least)
+	c.VPXORQ(which, which, which)
+	c.VPXORQ(number, number, number)
+	c.XORQ(i, i)
+
+	c.Label("each")
+	row, smaller := c.ZMM(), c.K()
+	c.MOVQ(Mem{Base: list, Index: i, Scale: 8}, at)
+	c.VMOVDQU64(Mem{Base: at, Index: offset, Scale: 1}, row)
+	c.VPCMPUW(Imm(1), least, row, smaller) // row < least
+	c.VPMINUW(row, least, least)
+	c.VMOVDQU16(number, smaller, which)
+	c.VPADDW(one, number, number)
+	c.INCQ(i)
+	c.CMPQ(i, n)
+	c.JNE(LabelRef("each"))
+
+	never, some := c.K(), c.GP32()
+	c.VPCMPEQW(empty, least, never)
+	c.KMOVD(never, some)
+	c.ORL(some, late)
+	for q := range 2 {
+		half, index, values := c.YMM(), c.ZMM(), c.ZMM()
+		isEmpty, all := c.K(), c.K()
+		c.VEXTRACTI64X4(Imm(uint64(q)), which, half)
+		c.VPMOVZXWD(half, index)
+		c.KXNORW(all, all, all)
+		c.VPXORQ(values, values, values)
+		c.VPGATHERDD(Mem{Base: lent, Index: index, Scale: 4}, all, values)
+		c.VPCMPEQD(Mem{Base: s}.Offset(64*q), empty, isEmpty)
+		c.VMOVDQU32(values, isEmpty, Mem{Base: s}.Offset(64*q))
+	}
+	c.ADDQ(U32(128), s)
+	c.ADDQ(U32(64), offset)
+	c.SUBQ(U32(32), left)
+	c.JNE(LabelRef("part"))
+	c.VZEROUPPER()
+	c.Store(late, c.ReturnIndex(0))
+	c.RET()
 }
 
 // borrowAs makes a function that does so many times 64 values at a time.
