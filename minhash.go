@@ -35,7 +35,7 @@ import (
 // Zhang 2012). A bin without a feature borrows the value of another bin, by a rule that keeps the
 // probability (optimal densification: Shrivastava 2017, but in bounded time; see [Signature]). This
 // is as exact as Permutations. It is more exact for sets with fewer features than values: the error
-// is less by a fourth or more.
+// is then 0.6 to 0.9 times the theoretical one, and mostly 0.75 times.
 type MinHash struct {
 	// Values is the length of signatures, 16 to 4096; 0 means 128. With other numbers, methods that
 	// return no error panic.
@@ -148,8 +148,8 @@ func (s Signature) Jaccard(other Signature) float64 {
 
 // Containment estimates the fraction of the set of s that is also in the set of other. Among the
 // bins in which s has the smallest feature of both sets, it is the fraction in which other has it
-// too. If C is the containment, and p the share of the union that the set of s has, the standard error is about
-// √(C(1−C)/(k·p)). So it takes many values to find short texts within long ones.
+// too. If C is the containment, and p the share of the union that the set of s has, the standard error is at most about
+// √(C(1−C)/(k·p)), but for sets of two features up to a fourth more. So it takes many values to find short texts within long ones.
 //
 // It is NaN if s has the smallest feature in no bin, as with the empty set, or if the signatures
 // have different lengths.
