@@ -92,6 +92,24 @@ func ExampleFingerprinter() {
 	// Output: 0
 }
 
+// Keywords with their weights are a document, too. With the hashes of three bits of the second example of S001, the votes are
+// −4, −2 and 6.
+func ExampleFingerprinter_Sum64Of() {
+	hashes := map[string]uint64{"w1": 0b101, "w2": 0b011, "w3": 0b100, "w4": 0b001, "w5": 0b110}
+	f := neardup.Fingerprinter{Hash: neardup.Hash{Sum64: func(feature string) uint64 { return hashes[feature] }}}
+	s001 := f.Sum64Of(map[string]float64{"w1": 1, "w2": 2, "w4": 3})
+	fmt.Printf("%03b\n", uint64(s001.Truncate(3)))
+
+	// With the usual hashes.
+	var g neardup.Fingerprinter
+	report := g.Sum128Of(map[string]float64{"near-duplicates": 5, "search": 2.5, "Go": 1})
+	other := g.Sum128Of(map[string]float64{"near-duplicates": 5, "search": 3, "Rust": 0.5})
+	fmt.Println(report.Distance(other) < 30)
+	// Output:
+	// 001
+	// true
+}
+
 func ExampleAccumulator64() {
 	var f neardup.Fingerprinter
 	var doc neardup.Accumulator64

@@ -248,7 +248,10 @@ func (r *extractor) text(text string) {
 // character unless it is the last.
 func (r *extractor) read(piece string, last bool) {
 	if r.needs&needsDocument != 0 && r.titleEnd < 0 {
-		r.findTitle(piece)
+		var end int
+		if end, r.titled = lex.TitleEnd(piece, r.titled); end >= 0 {
+			r.titleEnd = r.pos + end
+		}
 	}
 	r.pos += len(piece)
 	switch {
@@ -261,22 +264,6 @@ func (r *extractor) read(piece string, last bool) {
 		r.src.feed(piece, last, r.each)
 	default:
 		r.f.tokenizer().Tokens(piece)(r.each)
-	}
-}
-
-// findTitle looks for the end of the title in a piece: the end of the first line that has a letter,
-// a digit or an emoji.
-func (r *extractor) findTitle(piece string) {
-	for i := 0; i < len(piece); {
-		_, class, size := lex.Next(lex.Bytes(piece), i)
-		switch {
-		case class == lex.Letter || class == lex.Single:
-			r.titled = true
-		case (piece[i] == '\n' || piece[i] == '\r') && r.titled:
-			r.titleEnd = r.pos + i
-			return
-		}
-		i += size
 	}
 }
 

@@ -171,26 +171,10 @@ type span struct{ start, end int }
 
 // markedSentences returns the sentences of a text that have a word of l in them, in order.
 func (l *Lexicon) markedSentences(text string) (marked []span) {
-	start := 0
-	// end ends the sentence that began at start.
-	end := func(at int) {
-		if l.contained(text[start:at]) {
-			marked = append(marked, span{start, at})
+	lex.EachSentence(text, func(start, end int) {
+		if l.contained(text[start:end]) {
+			marked = append(marked, span{start, end})
 		}
-		start = at
-	}
-	for i, r := range text {
-		switch {
-		case r == '\n' || r == '\r':
-			end(i + 1)
-		case r == '.' || r == '!' || r == '?' || r == ';':
-			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
-				end(i + 1)
-			}
-		case r >= 0x3000 && strings.ContainsRune(lex.SentenceEnds, r):
-			end(i + len("。"))
-		}
-	}
-	end(len(text))
+	})
 	return marked
 }

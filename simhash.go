@@ -219,6 +219,29 @@ func (r *extractor) show(yield func(Feature, float64) bool) {
 	}
 }
 
+// Sum64Of returns the fingerprint of features of your own: each text votes with its weight, which is rounded to a multiple of
+// 2⁻²⁰ and may be negative. Of f, only Hash and TiesOne count. If all weights are whole numbers, it is the fingerprint of a text that
+// has each of the features so often. No features, or weights of 0 alone, give what an empty text gives.
+func (f *Fingerprinter) Sum64Of(weights map[string]float64) Fingerprint64 {
+	var a Accumulator64
+	hash := f.Hash.sum64()
+	for feature, weight := range weights {
+		a.Add(hash(feature), quantize(weight))
+	}
+	return Fingerprint64(a.sum.Majority(f.TiesOne))
+}
+
+// Sum128Of is [Fingerprinter.Sum64Of] for 128 bits.
+func (f *Fingerprinter) Sum128Of(weights map[string]float64) Fingerprint128 {
+	var a Accumulator128
+	hash := f.Hash.sum128()
+	for feature, weight := range weights {
+		hi, lo := hash(feature)
+		a.Add(hi, lo, quantize(weight))
+	}
+	return a.majority(f.TiesOne)
+}
+
 // tokenizer returns the Tokenizer, or the default one.
 func (f *Fingerprinter) tokenizer() Tokenizer {
 	if f.Tokenizer == nil {

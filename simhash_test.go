@@ -402,3 +402,34 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestSumOf: features with weights have the fingerprint of a text that has them so often, in both widths, with a secret and
+// either way to decide ties.
+func TestSumOf(t *testing.T) {
+	seeded, err := SeededHash([]byte("a secret that is none"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]float64{"fish": 3, "and": 1, "chips": 2, "peas": 2}
+	text := Text("fish chips, peas and fish; chips, peas, fish")
+	for _, f := range []Fingerprinter{{}, {TiesOne: true}, {Hash: seeded}} {
+		f.Tokenizer = Words{}
+		if got, want := f.Sum64Of(counts), f.Sum64(text); got != want {
+			t.Errorf("%v, and of a text %v", got, want)
+		}
+		if got, want := f.Sum128Of(counts), f.Sum128(text); got != want {
+			t.Errorf("%v, and of a text %v", got, want)
+		}
+		if got, want := f.Sum64Of(nil), f.Sum64(Text("")); got != want {
+			t.Errorf("nothing has %v, and an empty text %v", got, want)
+		}
+	}
+	var f Fingerprinter
+	// Less than half of 2⁻²⁰ counts for nothing; signs count.
+	if got, want := f.Sum64Of(map[string]float64{"a": 0.4 / (1 << 20), "b": 0.6 / (1 << 20)}), f.Sum64Of(map[string]float64{"b": 1}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := f.Sum64Of(map[string]float64{"a": -2, "b": 1}), ^f.Sum64Of(map[string]float64{"a": 2, "b": -1}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,5 +1,7 @@
 package lex
 
+import "strings"
+
 // ContainsPhrase reports whether the text contains one of the phrases as a run of whole words.
 //
 // A phrase is spelled the way the lexer spells words in its buffer: folded, with one space between
@@ -45,3 +47,42 @@ func ContainsPhrase(text string, phrases map[string]bool, lengths map[string][]i
 // maxPhrase is the number of words that ContainsPhrase carries from one block to the next, and so
 // the length in words up to which it finds every phrase.
 const maxPhrase = 64
+
+// EachSentence calls take with where each sentence of a text begins and ends, in order. A sentence ends at 。！？；, at the
+// end of a line, and at . ! ? ; before a space or tab.
+func EachSentence(text string, take func(start, end int)) {
+	start := 0
+	ends := func(at int) {
+		take(start, at)
+		start = at
+	}
+	for i, r := range text {
+		switch {
+		case r == '\n' || r == '\r':
+			ends(i + 1)
+		case r == '.' || r == '!' || r == '?' || r == ';':
+			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
+				ends(i + 1)
+			}
+		case r >= 0x3000 && strings.ContainsRune(SentenceEnds, r):
+			ends(i + len("。"))
+		}
+	}
+	ends(len(text))
+}
+
+// TitleEnd looks for the end of the title in the next piece of a text: the end of the first line that has a letter, a digit or an
+// emoji. begun says that the pieces before have a part of the title. end is −1 if it is not in the piece.
+func TitleEnd(piece string, begun bool) (end int, stillBegun bool) {
+	for i := 0; i < len(piece); {
+		_, class, size := Next(Bytes(piece), i)
+		switch {
+		case class == Letter || class == Single:
+			begun = true
+		case (piece[i] == '\n' || piece[i] == '\r') && begun:
+			return i, true
+		}
+		i += size
+	}
+	return -1, begun
+}
