@@ -101,7 +101,7 @@ func newSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	case o.Bits != 32 && !minhash.IsPacked(o.Bits):
 		return nil, fmt.Errorf("%d bits of a value; 1, 2, 4, 8, 16 or 32 can be kept", o.Bits)
 	case b == (Banding{}):
-		b = Banding(minhash.BestBanding(o.Values, similarity, minhash.Price))
+		b = MinHash{Values: o.Values}.Banding(similarity)
 	case b.Bands < 1 || b.Rows < 1 || b.Bands > o.Values/b.Rows:
 		return nil, fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, o.Values)
 	}

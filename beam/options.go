@@ -9,8 +9,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/reflectx"
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/blocks"
-	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/dedup/shard/blocks"
 )
 
 // A Method says when two documents are near-duplicates, and by what they become candidates. The names are
@@ -187,7 +186,7 @@ func (s *settings) completeSignatures() error {
 		return fmt.Errorf("Values %d: must be from 16 to 4096", v)
 	}
 	if s.Banding == (neardup.Banding{}) {
-		s.Banding = neardup.Banding(minhash.BestBanding(s.MinHash.Values, s.jaccard(), minhash.Price))
+		s.Banding = s.MinHash.Banding(s.jaccard())
 	}
 	if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
 		return fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)

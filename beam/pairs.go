@@ -10,7 +10,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-	"github.com/neardup/neardup/internal/blocks"
+	"github.com/neardup/neardup/dedup/shard/blocks"
 	"github.com/zeebo/xxh3"
 )
 

@@ -11,7 +11,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/minhash"
 	"github.com/zeebo/xxh3"
 )
 
@@ -68,7 +67,7 @@ func (fn *profileFn) data(text string) []byte {
 			e = e.uint64(fp.Hi).uint64(fp.Lo)
 		}
 	case MinHash:
-		if sig := fn.f.Sign(neardup.Text(text), fn.MinHash); !minhash.IsEmpty(sig) {
+		if sig := fn.f.Sign(neardup.Text(text), fn.MinHash); sig[0] != emptyValue {
 			for _, v := range sig {
 				e = binary.BigEndian.AppendUint32(e, v)
 			}
@@ -89,12 +88,18 @@ func (fn *profileFn) data(text string) []byte {
 	return e
 }
 
+// Values of a [neardup.Signature]: what the empty set has everywhere, and the bit of those that are borrowed.
+const (
+	emptyValue = math.MaxUint32
+	borrowed   = 1 << 31
+)
+
 // bandKey returns a hash of the values of a band. Borrowed values count like own ones, as in a SignatureIndex.
 func bandKey(values []uint32) uint64 {
 	var buf [256]byte
 	b := buf[:0]
 	for _, v := range values {
-		b = binary.BigEndian.AppendUint32(b, v&^minhash.Borrowed)
+		b = binary.BigEndian.AppendUint32(b, v&^borrowed)
 	}
 	return xxh3.Hash(b)
 }

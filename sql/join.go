@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/blocks"
-	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/dedup/shard/blocks"
 )
 
 // A Join says what to join, and how. It makes these tables, whose names begin with Prefix:
@@ -94,7 +93,7 @@ func (j Join) normal() (Join, error) {
 		return fail(fmt.Errorf("similarity %g; it must be above 0 and at most 1", j.Similarity))
 	default:
 		if j.Banding == (neardup.Banding{}) {
-			j.Banding = neardup.Banding(minhash.BestBanding(j.Values, j.Similarity, minhash.Price))
+			j.Banding = neardup.MinHash{Values: j.Values}.Banding(j.Similarity)
 		}
 		if b := j.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > j.Values/b.Rows {
 			return fail(fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, j.Values))

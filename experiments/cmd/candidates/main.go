@@ -21,7 +21,7 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/blocks"
+	"github.com/neardup/neardup/dedup/shard/blocks"
 )
 
 func main() {

@@ -22,7 +22,7 @@ import (
 // MostTables is the largest number of tables of a plan.
 const MostTables = 1024
 
-// A Mask has a one for each bit of a fingerprint that counts. Fingerprints of 64 bits use Lo only.
+// A Mask has a one for each bit of a fingerprint that counts; it is also a fingerprint. Those of 64 bits use Lo only.
 type Mask struct{ Hi, Lo uint64 }
 
 // A Table has the pairs that agree on the bits of Key. A pair is of an earlier table too, unless it differs
@@ -45,7 +45,8 @@ func (t *Table) IsFirst(a, b Mask) bool {
 	return true
 }
 
-// Check returns an error unless fingerprints of width bits can be cut into so many blocks for distance k.
+// Check returns an error unless fingerprints of width bits, 64 or 128, can be cut into so many blocks for distance k, from 0 to
+// width−1: there must be more than k blocks, at most one for each bit, and at most [MostTables] tables.
 func Check(width, blocks, k int) error {
 	switch {
 	case width != 64 && width != 128:
