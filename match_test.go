@@ -139,3 +139,50 @@ func TestDocuments(t *testing.T) {
 		t.Error("no document, and no panic")
 	}
 }
+
+// TestGroupDistances: the matches of a group say how many bits differ, in both words.
+func TestGroupDistances(t *testing.T) {
+	ix64, ix128 := must(NewIndex[int, Fingerprint64](9, IndexOptions{})), must(NewIndex[int, Fingerprint128](9, IndexOptions{}))
+	for i, diff := range []Fingerprint128{{}, {Hi: 7}, {Lo: 3}, {Hi: 1 << 63, Lo: 31}} {
+		base := Fingerprint128{0x0123456789abcdef, 0xfedcba9876543210}
+		ix64.Add(i, Fingerprint64(base.Lo^diff.Lo))
+		ix128.Add(i, Fingerprint128{base.Hi ^ diff.Hi, base.Lo ^ diff.Lo})
+	}
+	distances := func(groups []Group[int], err error) (got []int) {
+		for _, m := range must(groups, err)[0].Matches {
+			got = append(got, m.Distance)
+		}
+		return got
+	}
+	if got := distances(ix64.Groups(bg, SingleLinkage)); !slices.Equal(got, []int{0, 0, 2, 5}) {
+		t.Errorf("64 bits: %v", got)
+	}
+	if got := distances(ix128.Groups(bg, SingleLinkage)); !slices.Equal(got, []int{0, 3, 2, 6}) {
+		t.Errorf("128 bits: %v", got)
+	}
+	a := Fingerprint128{Hi: 0xFF, Lo: 1}
+	if d := a.Distance(Fingerprint128{Hi: 0x0F, Lo: 3}); d != 5 {
+		t.Errorf("distance %d", d)
+	}
+	if d := Fingerprint64(0xFF).Distance(0xF0F); d != 8 {
+		t.Errorf("distance %d", d)
+	}
+}
+
+// TestReplaced: what replaces a document is not compared with what it replaces.
+func TestReplaced(t *testing.T) {
+	fps := must(NewIndex[string, Fingerprint64](3, IndexOptions{}))
+	sigs := must(NewSignatureIndex[string](0.5, SignatureIndexOptions{}))
+	vecs := newVectors[string]()
+	s, v := (MinHash{}).Sign([]uint64{1 << 60, 1 << 61, 1<<62 + 5}), VectorOf(map[string]float64{"a": 1})
+	for i, want := range []bool{false, false, true} {
+		id := []string{"a", "a", "b"}[i]
+		for name, got := range map[string]bool{
+			"Index": must(fps.ExistsAndAdd(bg, id, 5)), "SignatureIndex": must(sigs.ExistsAndAdd(bg, id, s)), "VectorIndex": must(vecs.ExistsAndAdd(bg, id, v)),
+		} {
+			if got != want {
+				t.Errorf("%s: step %d: %v, want %v", name, i, got, want)
+			}
+		}
+	}
+}

@@ -540,3 +540,26 @@ func BenchmarkSignText(b *testing.B) {
 		}
 	}
 }
+
+// TestPackedChance: bits that are equal by chance do not count.
+func TestPackedChance(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(6, 6))
+	m := MinHash{Values: 4096}
+	var a, b []uint64
+	for i := range 3000 {
+		x := rnd.Uint64()
+		if i < 2000 {
+			a = append(a, x)
+		}
+		if i >= 1000 {
+			b = append(b, x)
+		}
+	}
+	x, y := m.Sign(a), m.Sign(b)
+	for _, bits := range []int{1, 2, 4, 8, 16} {
+		// The standard error for one bit is 0.015, and less for more.
+		if j := x.Pack(bits).Jaccard(y.Pack(bits)); j < 1.0/3-0.06 || j > 1.0/3+0.06 {
+			t.Errorf("%d bits: %.3f, want 0.333", bits, j)
+		}
+	}
+}
