@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/frequency"
 	"github.com/neardup/neardup/internal/lex"
 )
@@ -378,7 +379,7 @@ func (r *extractor) describe(e int, isNew bool, t Token, key uint64, field float
 	if r.linear {
 		r.bag.Weights[e] += r.linearWeight(t, key, field)
 	} else if r.recorded {
-		r.bag.Weights[e] += quantize(field) // for now; see weigh
+		r.bag.Weights[e] += exact.Quantize(field) // for now; see weigh
 	}
 	if r.needs&needsDocument != 0 {
 		f := &r.features[e]
@@ -434,9 +435,9 @@ func (r *extractor) linearWeight(t Token, key uint64, field float64) int64 {
 		w = r.f.Weight.Weigh(&r.feature)
 	}
 	if field == math.Trunc(field) && math.Abs(field) < 1<<20 {
-		return quantize(w) * int64(field)
+		return exact.Quantize(w) * int64(field)
 	}
-	return quantize(float64(w * field))
+	return exact.Quantize(float64(w * field))
 }
 
 // put hashes a token and adds it to those that wait.
@@ -521,7 +522,7 @@ func (r *extractor) weigh() {
 	for i, key := range b.Keys {
 		w := 0.0
 		if r.stats != nil { // LogCount times IDF: the key and the count are enough
-			w = float64(logCount(b.Counts[i]) * r.idf.exact[r.stats.rank(key)])
+			w = float64(exact.LogCount(b.Counts[i]) * r.idf.exact[r.stats.rank(key)])
 		} else {
 			f := &r.feature
 			if r.texts() {
@@ -533,9 +534,9 @@ func (r *extractor) weigh() {
 		}
 		// The conversions forbid a fused multiply-add, which would round differently.
 		if r.recorded {
-			w = float64(w * (float64(b.Weights[i]) / (1 << weightBits) / b.Counts[i]))
+			w = float64(w * (float64(b.Weights[i]) / (1 << exact.WeightBits) / b.Counts[i]))
 		}
-		b.Weights[i] = quantize(w)
+		b.Weights[i] = exact.Quantize(w)
 	}
 }
 

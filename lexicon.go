@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -164,6 +165,15 @@ func (w Markers) Weigh(f *Feature) float64 {
 		return boost(f.Marked, w.Factor)
 	}
 	return boost(w.Lexicon.contained(f.Text), w.Factor)
+}
+
+// Version spells the weight out, with a digest of the words.
+func (w Markers) Version() string {
+	scope := "word"
+	if w.Sentence {
+		scope = "sentence"
+	}
+	return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
 }
 
 // A span is the part start..end of a text, in bytes.

@@ -8,7 +8,7 @@ import (
 )
 
 // The weights of the papers that the library does without, as a user would write them. The golden
-// fingerprints have them. experiments/weights has them in full.
+// fingerprints have them. Package papers, which this package cannot import, has them in full.
 
 // termLength is the normal curve of Wang 2019 (eq. 4 and 5).
 type termLength struct{}
@@ -68,7 +68,7 @@ func (s weightSum) Weigh(f *Feature) (x float64) {
 	return x
 }
 
-func (s weightSum) TokenOnly() bool { return needsOf(Product(s))&(needsCount|needsDocument) == 0 }
+func (s weightSum) Parts() []Weight { return s }
 
 func (s weightSum) Version() string { return strings.ReplaceAll(weightVersion(Product(s)), "*", "+") }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/june2013"
 	"github.com/neardup/neardup/internal/values"
 )
@@ -76,15 +77,15 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 				token = field.Name + "=" + token
 			}
 			counts[token]++
-			fieldWeights[token] += quantize(weight)
+			fieldWeights[token] += exact.Quantize(weight)
 			w := 1.0
 			if f.Weight != nil {
 				w = f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: 1})
 			}
 			if weight == float64(int(weight)) {
-				weights[token] += int64(weight) * quantize(w)
+				weights[token] += int64(weight) * exact.Quantize(w)
 			} else {
-				weights[token] += quantize(w * weight)
+				weights[token] += exact.Quantize(w * weight)
 			}
 		}
 	}
@@ -93,7 +94,7 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 	for token, n := range counts {
 		w := weights[token]
 		if f.Weight != nil && !isLinear(f.Weight) {
-			w = quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}) * (float64(fieldWeights[token]) / (1 << 20) / n))
+			w = exact.Quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}) * (float64(fieldWeights[token]) / (1 << 20) / n))
 		}
 		a.Add(f.Hash.sum64()(token), w)
 		hi, lo := f.Hash.sum128()(token)

@@ -3,6 +3,8 @@ package neardup
 import (
 	"iter"
 	"math/bits"
+
+	"github.com/neardup/neardup/internal/exact"
 )
 
 // This file has the two fingerprint types and the Fingerprinter, which turns texts into them. A SimHash is the
@@ -213,7 +215,7 @@ func (f *Fingerprinter) Features(doc Document) iter.Seq2[Feature, float64] {
 // show yields the features in the bag. Weights in the bag are quantised integers.
 func (r *extractor) show(yield func(Feature, float64) bool) {
 	for i := range r.features {
-		if !yield(r.features[i], float64(r.bag.Weights[i])/(1<<weightBits)) {
+		if !yield(r.features[i], float64(r.bag.Weights[i])/(1<<exact.WeightBits)) {
 			return
 		}
 	}
@@ -226,7 +228,7 @@ func (f *Fingerprinter) Sum64Of(weights map[string]float64) Fingerprint64 {
 	var a Accumulator64
 	hash := f.Hash.sum64()
 	for feature, weight := range weights {
-		a.Add(hash(feature), quantize(weight))
+		a.Add(hash(feature), exact.Quantize(weight))
 	}
 	return Fingerprint64(a.sum.Majority(f.TiesOne))
 }
@@ -237,7 +239,7 @@ func (f *Fingerprinter) Sum128Of(weights map[string]float64) Fingerprint128 {
 	hash := f.Hash.sum128()
 	for feature, weight := range weights {
 		hi, lo := hash(feature)
-		a.Add(hi, lo, quantize(weight))
+		a.Add(hi, lo, exact.Quantize(weight))
 	}
 	return a.majority(f.TiesOne)
 }

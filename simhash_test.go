@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/june2013"
 	"github.com/zeebo/xxh3"
 )
@@ -338,11 +339,11 @@ func TestQuantize(t *testing.T) {
 		0: 0, 1: 1 << 20, -1: -1 << 20, 0.5: 1 << 19, 0x1p-21: 1, -0x1p-21: -1, 0x1p-22: 0,
 		math.Inf(1): 1 << 51, math.Inf(-1): -1 << 51, 1e300: 1 << 51, math.MaxInt32: (1<<31 - 1) << 20,
 	} {
-		if got := quantize(w); got != want {
-			t.Errorf("quantize(%v) = %d, want %d", w, got, want)
+		if got := exact.Quantize(w); got != want {
+			t.Errorf("exact.Quantize(%v) = %d, want %d", w, got, want)
 		}
 	}
-	if quantize(math.NaN()) != 0 {
+	if exact.Quantize(math.NaN()) != 0 {
 		t.Error("NaN does not count as 0")
 	}
 }

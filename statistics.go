@@ -46,7 +46,7 @@ type idfTable struct {
 
 func (t *idfTable) add(idf float64) {
 	t.exact = append(t.exact, idf)
-	t.quantised = append(t.quantised, quantize(idf))
+	t.quantised = append(t.quantised, exact.Quantize(idf))
 }
 
 // A StatisticsBuilder counts in how many documents each feature occurs. The zero value is ready to

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/exact"
 )
 
 // This file has the vector space model: texts as vectors of weighted features, and their exact
@@ -81,7 +82,7 @@ func (f *Fingerprinter) Vector(doc Document) Vector {
 func (r *extractor) vector() Vector {
 	terms := make([]Term, len(r.bag.Keys))
 	for i, key := range r.bag.Keys {
-		terms[i] = Term{Feature: key, Weight: float32(float64(r.bag.Weights[i]) / (1 << weightBits))}
+		terms[i] = Term{Feature: key, Weight: float32(float64(r.bag.Weights[i]) / (1 << exact.WeightBits))}
 	}
 	r.release()
 	return NewVector(asVector(cosine.Sort(asTerms(terms))))

@@ -2,7 +2,6 @@ package neardup
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -25,10 +24,11 @@ import (
 // To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and
 // may return negative numbers; the result is rounded to a multiple of 2⁻²⁰.
 //
-// A type of your own may have two more methods. Version() string spells the weight out in
+// A type of your own may have three more methods. Version() string spells the weight out in
 // [Fingerprinter.Version]; without it, [Fingerprinter.Custom] must name the weight. TokenOnly()
 // bool reports that the weight depends on the token alone, neither on its count nor on the rest of
-// the document.
+// the document. Parts() []Weight returns the weights that it is made of, which are checked with it,
+// and says what it needs. Package papers has the weights of single documents.
 //
 // Count times factors that depend on the token alone is a linear weight. Then the factors are
 // rounded, and added as often as the token occurs. So sums are exact, a common scale of the factors
@@ -71,17 +71,9 @@ const (
 // Weigh implements [Weight].
 func (o Occurrences) Weigh(f *Feature) float64 {
 	if o == LogCount {
-		return logCount(f.Count)
+		return exact.LogCount(f.Count)
 	}
 	return f.Count
-}
-
-// logCount returns 1 + ln n, the same on every platform, and n itself up to 1.
-func logCount(n float64) float64 {
-	if n > 1 {
-		return 1 + exact.Ln(n)
-	}
-	return n
 }
 
 // A Constant is the same weight for every feature. Constant(1) treats a text as a set: a feature
@@ -157,28 +149,6 @@ func (p Product) Weigh(f *Feature) float64 {
 	return x
 }
 
-// weightBits is the number of binary places of a quantised weight.
-const weightBits = 20
-
-// quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and returns the multiple.
-// That is what accumulators add: in integers, a sum does not depend on the order of its terms, and
-// a tie is exactly 0.
-//
-// NaN counts as 0. Weights beyond ±2³¹ are taken as ±2³¹. The weights of one document should sum to
-// less than 2⁴³, so that the sum of the multiples stays below 2⁶³.
-func quantize(weight float64) int64 {
-	const limit = 1 << 31
-	switch {
-	case weight != weight:
-		return 0
-	case weight > limit:
-		weight = limit
-	case weight < -limit:
-		weight = -limit
-	}
-	return int64(math.Round(weight * (1 << weightBits)))
-}
-
 // needs is a set of what a weight asks for. The less that is, the faster a text is read.
 type needs uint8
 
@@ -188,6 +158,12 @@ const (
 	needsDocument                   // the title, or other features of the document
 	needsMarked                     // the sentences with a marker
 	needsName                       // a name from the caller, for the version
+)
+
+// The methods that a Weight may have besides.
+type (
+	versioned interface{ Version() string }
+	composite interface{ Parts() []Weight }
 )
 
 // needsOf returns what w needs. Of a type of the caller's own it assumes everything, except what
@@ -203,16 +179,16 @@ func needsOf(w Weight) needs {
 			return needsToken | needsDocument | needsMarked
 		}
 		return needsToken
-	case Product:
-		var n needs
-		for _, part := range w {
+	}
+	n := needsCount | needsToken | needsDocument
+	if w, ok := w.(composite); ok {
+		n = 0
+		for _, part := range w.Parts() {
 			n |= needsOf(part)
 		}
-		return n
 	}
-	n := needsCount | needsToken | needsDocument | needsName
-	if _, ok := w.(interface{ Version() string }); ok {
-		n &^= needsName
+	if _, ok := w.(versioned); !ok {
+		n |= needsName
 	}
 	if w, ok := w.(interface{ TokenOnly() bool }); ok && w.TokenOnly() {
 		n &^= needsCount | needsDocument
@@ -245,9 +221,10 @@ func isLinear(w Weight) bool {
 // weights calls each for w and for all weights that it is made of, the outer ones first.
 func weights(w Weight, each func(Weight)) {
 	each(w)
-	parts, _ := w.(Product)
-	for _, p := range parts {
-		weights(p, each)
+	if w, ok := w.(composite); ok {
+		for _, p := range w.Parts() {
+			weights(p, each)
+		}
 	}
 }
 
@@ -308,39 +285,42 @@ func sentenceLexicon(w Weight) (l *Lexicon) {
 	return l
 }
 
+// Version implements the method of a [Weight] that spells it out.
+func (o Occurrences) Version() string { return [...]string{"count", "logcount"}[o&1] }
+
+// Version spells the weight out.
+func (c Constant) Version() string { return fmt.Sprintf("constant(%v)", float64(c)) }
+
+// Version spells the weight out, with a digest of the statistics.
+func (w IDF) Version() string {
+	if w.Smooth {
+		return fmt.Sprintf("idf-smooth(%016x)", w.Statistics.id())
+	}
+	return fmt.Sprintf("idf(%016x)", w.Statistics.id())
+}
+
+// Parts returns the weights of the product.
+func (p Product) Parts() []Weight { return p }
+
+// Version spells the weights out, with custom for one that has no Version.
+func (p Product) Version() string {
+	if len(p) == 0 {
+		return "constant(1)"
+	}
+	parts := make([]string, len(p))
+	for i, part := range p {
+		parts[i] = weightVersion(part)
+	}
+	return "(" + strings.Join(parts, "*") + ")"
+}
+
 // weightVersion spells a weight out, or returns "custom" for one of the caller's own without a
 // Version method. w must have passed checkWeight.
 func weightVersion(w Weight) string {
-	switch w := w.(type) {
-	case nil:
+	if w == nil {
 		return "nil"
-	case Occurrences:
-		return [...]string{"count", "logcount"}[w&1]
-	case Constant:
-		return fmt.Sprintf("constant(%v)", float64(w))
-	case IDF:
-		name := "idf"
-		if w.Smooth {
-			name = "idf-smooth"
-		}
-		return fmt.Sprintf("%s(%016x)", name, w.Statistics.id())
-	case Markers:
-		scope := "word"
-		if w.Sentence {
-			scope = "sentence"
-		}
-		return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
-	case Product:
-		if len(w) == 0 {
-			return "constant(1)"
-		}
-		parts := make([]string, len(w))
-		for i, part := range w {
-			parts[i] = weightVersion(part)
-		}
-		return "(" + strings.Join(parts, "*") + ")"
 	}
-	if w, ok := w.(interface{ Version() string }); ok {
+	if w, ok := w.(versioned); ok {
 		return w.Version()
 	}
 	return "custom"

@@ -205,12 +205,12 @@ func naiveWeights(f *Fingerprinter, text string) (features []Feature, weights []
 		features[i].Title = features[i].Title || t.Start < titleEnd
 		features[i].Marked = features[i].Marked || slices.ContainsFunc(marked, func(s span) bool { return s.start <= t.Start && t.Start < s.end })
 		shortest, longest = min(shortest, features[i].Length()), max(longest, features[i].Length())
-		weights[i] += quantize(f.Weight.Weigh(&Feature{Token: t, Count: 1}))
+		weights[i] += exact.Quantize(f.Weight.Weigh(&Feature{Token: t, Count: 1}))
 	}
 	for i := range features {
 		if features[i].Shortest, features[i].Longest = shortest, longest; !isLinear(f.Weight) {
 			g := features[i]
-			weights[i] = quantize(f.Weight.Weigh(&g))
+			weights[i] = exact.Quantize(f.Weight.Weigh(&g))
 		}
 	}
 	return features, weights

@@ -1,4 +1,10 @@
-// Package papers has what only one of the five documents uses and the library does not: rules to compare with.
+// Package papers has the methods of single documents that the library does without: the weights of Wang 2019 and Zhang 2020 (S002,
+// S004), and the score of Wang 2019 by contents and metadata ([Blend]). They are kept as long as the library is, and what they return does
+// not change without their Version; docs/weights.md tells how much they find. Example_zhang2020 runs a whole paper.
+//
+// Two things are only mentioned in the documents, and are not here. Wang 2019 names bitmaps as a third family beside shingles and
+// fingerprints, without a method. june 2013 (S001) asks whether signatures can be subtracted: sums can
+// ([neardup.Accumulator64.Subtract]), but not fingerprints, which no longer have the sums.
 package papers
 
 import (

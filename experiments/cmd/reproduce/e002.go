@@ -16,7 +16,6 @@ import (
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/variant"
-	"github.com/neardup/neardup/experiments/weights"
 	"github.com/neardup/neardup/papers"
 )
 
@@ -71,7 +70,7 @@ func (l *lab) keywords() {
 // lengths fits the normal curve of Wang 2019 to the lengths of keywords.
 func (l *lab) lengths() error {
 	l.section(3, "Lengths of terms")
-	fit, r2, err := weights.FitTermLength(l.data.keywords)
+	fit, r2, err := papers.FitTermLength(l.data.keywords)
 	if err != nil {
 		return err
 	}
@@ -85,8 +84,8 @@ func (l *lab) lengths() error {
 			share[n-1] += 1 / float64(len(l.data.keywords))
 		}
 	}
-	paper := weights.TermLength{Mean: 4.51, Sigma: 2.207, Scale: weights.LengthDensity}
-	fit.Scale = weights.LengthDensity
+	paper := papers.TermLength{Mean: 4.51, Sigma: 2.207, Scale: papers.LengthDensity}
+	fit.Scale = papers.LengthDensity
 	for n := 1.; n <= longest; n += 0.25 {
 		x, ours, theirs = append(x, n), append(ours, fit.At(n)), append(theirs, paper.At(n))
 	}
@@ -114,9 +113,9 @@ func (l *lab) lengthScales() {
 	lowest, highest := 1., 0.
 	for _, way := range []struct {
 		name string
-		weights.LengthScale
-	}{{"1 at its peak", weights.LengthPeak}, {"from 0 to 1 over the lengths 1 to 12", weights.LengthRange}, {"of all lengths 1 together", weights.LengthShare}, {"the density itself", weights.LengthDensity}} {
-		f.Weight = neardup.Product{tf, idf, weights.Sum{neardup.Constant(1), weights.TermLength{Scale: way.LengthScale}}}
+		papers.LengthScale
+	}{{"1 at its peak", papers.LengthPeak}, {"from 0 to 1 over the lengths 1 to 12", papers.LengthRange}, {"of all lengths 1 together", papers.LengthShare}, {"the density itself", papers.LengthDensity}} {
+		f.Weight = neardup.Product{tf, idf, papers.Sum{neardup.Constant(1), papers.TermLength{Scale: way.LengthScale}}}
 		s := simHash("", f)
 		v := judge(pool, s.find(pool, s.loose))
 		_, best := v.best()

@@ -11,7 +11,7 @@ import (
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/variant"
-	"github.com/neardup/neardup/experiments/weights"
+	"github.com/neardup/neardup/papers"
 	"github.com/neardup/neardup/wordlist"
 )
 
@@ -21,10 +21,10 @@ import (
 // The factors of the weight of Zhang 2020, and of other papers.
 var (
 	tf       neardup.Weight = neardup.Count
-	pos      neardup.Weight = weights.PartOfSpeech(nil)
-	relative neardup.Weight = weights.Sum{neardup.Constant(1), weights.RelativeLength{}}
-	title    neardup.Weight = weights.TitleWords{}
-	byLength neardup.Weight = weights.Sum{neardup.Constant(1), weights.TermLength{}} // Wang 2019
+	pos      neardup.Weight = papers.PartOfSpeech(nil)
+	relative neardup.Weight = papers.Sum{neardup.Constant(1), papers.RelativeLength{}}
+	title    neardup.Weight = papers.TitleWords{}
+	byLength neardup.Weight = papers.Sum{neardup.Constant(1), papers.TermLength{}} // Wang 2019
 )
 
 func markers() neardup.Weight {
@@ -359,12 +359,12 @@ func factors(s *neardup.Statistics) []named {
 		{"TF-IDF", neardup.Product{tf, idf}},
 		{"TF-IDF × part of speech", neardup.Product{tf, idf, pos}},
 		{"TF-IDF × (1 + relative length)", neardup.Product{tf, idf, relative}},
-		{"TF-IDF × relative length, the bare nl", neardup.Product{tf, idf, weights.RelativeLength{}}},
+		{"TF-IDF × relative length, the bare nl", neardup.Product{tf, idf, papers.RelativeLength{}}},
 		{"TF-IDF × markers", neardup.Product{tf, idf, markers()}},
 		{"TF-IDF × title", neardup.Product{tf, idf, title}},
 		{"all factors (Zhang 2020)", neardup.Product{tf, idf, pos, relative, markers(), title}},
 		{"all factors but the title", neardup.Product{tf, idf, pos, relative, markers()}},
-		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, weights.Sum{pos, weights.RelativeLength{}, markers(), title}}},
+		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, papers.Sum{pos, papers.RelativeLength{}, markers(), title}}},
 		{"TF × (1 + length)", neardup.Product{tf, byLength}},
 		{"TF-IDF × (1 + length) (Wang 2019)", neardup.Product{tf, idf, byLength}},
 		{"(1 + ln TF) × IDF", neardup.Product{neardup.LogCount, idf}},

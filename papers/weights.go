@@ -1,8 +1,7 @@
-// Package weights has the weights of Wang 2019 and Zhang 2020 that the library does not have. They
-// are here for comparisons with the papers.
-package weights
+package papers
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +15,9 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/zeebo/xxh3"
 )
+
+// This file has the weights of Wang 2019 (S002) and Zhang 2020 (S004): by the length of a term, its part of speech and the title,
+// and their sum. All have a Version, which changes if what they return does.
 
 // TermLength weighs a feature by the length of its term in characters, with a normal curve (Wang
 // 2019 eq. 4 and 5): Chinese terms of four or five characters say most. In the paper the factor is
@@ -130,7 +132,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		mean += float64(counts[i] * float64(i+1))
 	}
 	if different < 3 {
-		return TermLength{}, 0, fmt.Errorf("weights: the terms have %d different lengths; a curve needs at least three", different)
+		return TermLength{}, 0, fmt.Errorf("papers: the terms have %d different lengths; a curve needs at least three", different)
 	}
 	for i, c := range counts {
 		d := float64(i+1) - mean
@@ -142,7 +144,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		all += float64(d * d)
 	}
 	if all < 1e-12 {
-		return TermLength{}, 0, errors.New("weights: all lengths of terms are equally frequent, so they determine no curve")
+		return TermLength{}, 0, errors.New("papers: all lengths of terms are equally frequent, so they determine no curve")
 	}
 	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
 	if err != nil {
@@ -195,7 +197,7 @@ func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) 
 		}
 	}
 	if !(sigma > 0) || mean != mean || math.IsInf(mean, 0) || math.IsInf(sigma, 0) {
-		return 0, 0, errors.New("weights: no normal curve fits the lengths of the terms")
+		return 0, 0, errors.New("papers: no normal curve fits the lengths of the terms")
 	}
 	return mean, sigma, nil
 }
@@ -212,22 +214,22 @@ func (s Sum) Weigh(f *neardup.Feature) float64 {
 	return x
 }
 
-// TokenOnly reports whether all parts depend only on the token.
-func (s Sum) TokenOnly() bool {
-	for _, w := range s {
-		switch w := w.(type) {
-		case neardup.Constant, neardup.IDF:
-		case neardup.Markers:
-			if w.Sentence {
-				return false
-			}
-		default:
-			if w, ok := w.(interface{ TokenOnly() bool }); !ok || !w.TokenOnly() {
-				return false
-			}
+// Parts returns the weights of the sum.
+func (s Sum) Parts() []neardup.Weight { return s }
+
+// Version describes the weight for [neardup.Fingerprinter.Version], with custom for a part that has none.
+func (s Sum) Version() string {
+	if len(s) == 0 {
+		return "constant(0)"
+	}
+	parts := make([]string, len(s))
+	for i, w := range s {
+		parts[i] = "custom"
+		if w, ok := w.(interface{ Version() string }); ok {
+			parts[i] = w.Version()
 		}
 	}
-	return true
+	return "(" + strings.Join(parts, "+") + ")"
 }
 
 // PartOfSpeech weighs a feature by its part of speech (Zhang 2020); use it with a [neardup.Segmenter]. The
@@ -311,3 +313,29 @@ func (w TitleWords) factor() float64 {
 
 // Version describes the weight for [neardup.Fingerprinter.Version].
 func (w TitleWords) Version() string { return fmt.Sprintf("title(%v)", w.factor()) }
+
+// LongTerms gives the weight Factor to features of at least Length characters, and 1 to all others. Zhang 2020 says, beside its formula
+// for the length ([RelativeLength]), that terms of four and more characters should weigh more; this is that sentence by itself.
+type LongTerms struct {
+	Length int     // 0 means 4
+	Factor float64 // 0 means 2; the paper has no number
+}
+
+// Weigh implements [neardup.Weight].
+func (w LongTerms) Weigh(f *neardup.Feature) float64 {
+	if w = w.usual(); f.Length() >= w.Length {
+		return w.Factor
+	}
+	return 1
+}
+
+func (w LongTerms) usual() LongTerms { return LongTerms{cmp.Or(w.Length, 4), cmp.Or(w.Factor, 2)} }
+
+// TokenOnly reports that the weight depends only on the token.
+func (LongTerms) TokenOnly() bool { return true }
+
+// Version describes the weight for [neardup.Fingerprinter.Version].
+func (w LongTerms) Version() string {
+	w = w.usual()
+	return fmt.Sprintf("long(%d,%v)", w.Length, w.Factor)
+}

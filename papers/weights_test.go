@@ -1,6 +1,7 @@
-package weights
+package papers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -140,5 +141,62 @@ func TestPartOfSpeech(t *testing.T) {
 			t.Errorf("%d: %s %v", i, v, err)
 		}
 		seen[v] = true
+	}
+}
+
+// unnamed is a weight without a version.
+type unnamed struct{}
+
+func (unnamed) Weigh(*neardup.Feature) float64 { return 1 }
+
+// TestSum: a sum says what it is made of, and its parts are checked as those of a product are.
+func TestSum(t *testing.T) {
+	var b neardup.StatisticsBuilder
+	b.Add(neardup.Text("one two three"))
+	idf := neardup.IDF{Statistics: b.Build()}
+	f := neardup.Fingerprinter{Weight: neardup.Product{neardup.Count, Sum{neardup.Constant(1), TermLength{}, LongTerms{}, idf}}}
+	version, err := f.Version()
+	if want := "(constant(1)+length(4.51,2.207)+long(4,2)+idf("; err != nil || !strings.Contains(version, want) {
+		t.Errorf("%s, %v: it has not %s", version, err, want)
+	}
+	f.Tokenizer = neardup.Words{}
+	if err := f.Check(); !errors.Is(err, neardup.ErrVersion) {
+		t.Errorf("statistics of other features in a sum: %v", err)
+	}
+	f = neardup.Fingerprinter{Weight: Sum{neardup.Count, unnamed{}}}
+	if v, err := f.Version(); err == nil {
+		t.Errorf("a weight without a name in a sum: %s", v)
+	}
+	if f.Custom = "name"; f.Sum64(neardup.Text("a b c")) == 0 {
+		t.Error("nothing")
+	}
+	if v, err := f.Version(); err != nil || !strings.Contains(v, "(count+custom)") {
+		t.Errorf("%s, %v", v, err)
+	}
+	if x := (Sum{}).Weigh(&neardup.Feature{}); x != 0 || (Sum{}).Version() != "constant(0)" {
+		t.Errorf("an empty sum is %v", x)
+	}
+	// Markers for sentences work in a sum, too.
+	marked := Sum{neardup.Constant(0), neardup.Markers{Lexicon: neardup.NewLexicon("in short"), Sentence: true}}
+	g := neardup.Fingerprinter{Tokenizer: neardup.Words{}, Weight: marked}
+	for feature, weight := range g.Features(neardup.Text("one two. In short three.")) {
+		want := 1.0
+		if feature.Text == "three" || feature.Text == "in" || feature.Text == "short" {
+			want = 5
+		}
+		if weight != want {
+			t.Errorf("%s weighs %v", feature.Text, weight)
+		}
+	}
+}
+
+func TestLongTerms(t *testing.T) {
+	for text, want := range map[string]float64{"公积金": 1, "住房公积": 2, "abc": 1, "abcd": 2} {
+		if got := (LongTerms{}).Weigh(&neardup.Feature{Token: neardup.Token{Text: text}}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	if got := (LongTerms{Length: 2, Factor: 1.5}).Weigh(&neardup.Feature{Token: neardup.Token{Text: "住房"}}); got != 1.5 {
+		t.Error(got)
 	}
 }
