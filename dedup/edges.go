@@ -314,15 +314,16 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 		return slices.Values(e.all)
 	}
 	type result struct {
-		edges []edge
-		Estimate
+		edges    []edge
+		compared tally
 	}
 	return func(yield func(edge) bool) {
-		found, most, whole := &edges{estimate: s.emptyEstimate()}, s.mostEdges(), true
+		found, most, whole := &edges{}, s.mostEdges(), true
+		var compared tally
 		walk(ctx, s, func(w *judge.Worker, i int32, r *result) {
-			r.edges = s.edgesOf(w, i, &r.Estimate, r.edges)
+			r.edges = s.edgesOf(w, i, &r.compared, r.edges)
 		}, func(r result) bool {
-			found.estimate.add(&r.Estimate)
+			compared.add(&r.compared)
 			if whole = whole && len(found.all)+len(r.edges) <= most; whole {
 				found.all = append(found.all, r.edges...)
 			} else {
@@ -337,7 +338,7 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 			return true
 		})
 		if whole && ctx.Err() == nil && s.files() == nil {
-			found.rank = s.rank
+			found.rank, found.estimate = s.rank, compared.estimate(s.options)
 			s.kept.Lock()
 			s.kept.edges, s.kept.atEdges, s.kept.oldEdges = found, s.changes, s.oldDocs
 			s.kept.Unlock()
@@ -386,7 +387,7 @@ func (s *snapshot[ID]) announce(number int) {
 }
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
-func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Estimate, found []edge) []edge {
+func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, compared *tally, found []edge) []edge {
 	for _, j := range s.nearer(w, i) {
 		score := w.Score(s.order[i], s.order[j])
 		e := edge{j, i, verdict{similarity: score.Similarity, probability: score.Probability}}
@@ -394,7 +395,7 @@ func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Estimate, found 
 			e.kind = w.Kind(s.order[i], s.order[j], score)
 			found = append(found, e)
 		}
-		count.count(&e, score.IsTemplate, s.options.Kinds)
+		compared.count(&e, score.IsTemplate, s.options.Kinds, s.options.Bias)
 	}
 	return found
 }

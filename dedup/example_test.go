@@ -121,7 +121,7 @@ func ExampleDeduplicator_Estimate() {
 		panic(err)
 	}
 	fmt.Println(threshold)
-	// Output: near-duplicates from a probability of 0.50 on; about 0 of 1 pairs are wrong, and about 0 are missed
+	// Output: near-duplicates from a probability of 0.50 on; about 0 of 1 pairs are wrong, likely 0 to 1, and about 0 are missed
 }
 
 func ExampleDeduplicator_Families() {

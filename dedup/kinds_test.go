@@ -238,8 +238,12 @@ func TestEnded(t *testing.T) {
 		ended(t, "Pairs", func(ctx context.Context) error { return last(d.Pairs(ctx)) })
 		ended(t, "PairsSince", func(ctx context.Context) error { return last(d.PairsSince(ctx, 4050)) })
 		ended(t, "Threshold", func(ctx context.Context) error { _, err := d.Estimate(ctx); return err })
-		must(d.Estimate(bg))
-		ended(t, "Estimate again", func(ctx context.Context) error { _, err := d.Estimate(ctx); return err })
+		want := must(d.Estimate(bg))
+		over, end := context.WithCancel(bg)
+		end()
+		if got, err := d.Estimate(over); err != nil || got != want { // it is known
+			t.Errorf("Estimate again: %+v, %v, want %+v", got, err, want)
+		}
 		ended(t, "Families", func(ctx context.Context) error { _, err := d.Families(ctx); return err })
 		ended(t, "Calibrate", func(ctx context.Context) error { _, err := d.Calibrate(ctx, nil, Goal{}); return err })
 		ended(t, "Comparisons", func(ctx context.Context) (err error) {

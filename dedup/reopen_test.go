@@ -2,10 +2,11 @@ package dedup
 
 import (
 	"fmt"
-	"github.com/neardup/neardup"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/neardup/neardup"
 )
 
 // TestReopen: the index serves whatever changed since, whichever documents it has, and one of another snapshot is passed over.

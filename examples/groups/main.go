@@ -41,16 +41,21 @@ func run(paths []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	expected, err := d.Estimate(ctx)
+	if err != nil {
+		return err
+	}
 	duplicates, wrong := 0, 0.0
 	for _, g := range groups {
 		duplicates += len(g.Members) - 1
 		for _, m := range g.Matches {
-			wrong += 1 - m.Probability
+			wrong += 1 - expected.InCollection(m.Probability)
 		}
 	}
+	least, most := expected.Likely(wrong, duplicates)
 	fmt.Fprintf(w, "%d documents\n", d.Len())
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), d.Len()-duplicates)
-	fmt.Fprintf(w, "about %.0f of the %d duplicates are wrong, by their probabilities\n", wrong, duplicates)
+	fmt.Fprintf(w, "about %.0f of the %d duplicates are wrong, likely %d to %d\n", wrong, duplicates, least, most)
 	fmt.Fprintln(w, "largest groups:")
 	slices.SortStableFunc(groups, func(a, b neardup.Group[string]) int { return cmp.Compare(len(b.Members), len(a.Members)) })
 	for _, g := range groups[:min(len(groups), 5)] {

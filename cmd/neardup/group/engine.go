@@ -16,7 +16,7 @@ type Engine interface {
 	// Find finds the pairs, if they are wanted, and the groups.
 	Find(wantPairs bool) (*Found, error)
 	// Estimate says how right the decisions are expected to be; see [dedup.Deduplicator.Estimate].
-	Estimate() (dedup.Estimate, error)
+	Estimate(ctx context.Context) (dedup.Estimate, error)
 	// PairsFrom returns the pairs with a new document from a probability on.
 	PairsFrom(least float64) ([]neardup.Pair[int], error)
 	// Explain says why two documents are near-duplicates, or not.
@@ -82,10 +82,19 @@ func (e *engine[ID]) Find(wantPairs bool) (*Found, error) {
 		f.Families = append(f.Families, Family{len(family.Members), family.Form, family.Filled})
 	}
 	sortFamilies(f.Families)
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	// What takes no time: there may have been too many pairs to keep them.
+	known, done := context.WithCancel(ctx)
+	done()
+	if expected, err := e.d.Estimate(known); err == nil {
+		f.Expected = &expected
+	}
+	return f, nil
 }
 
-func (e *engine[ID]) Estimate() (dedup.Estimate, error) { return e.d.Estimate(context.Background()) }
+func (e *engine[ID]) Estimate(ctx context.Context) (dedup.Estimate, error) { return e.d.Estimate(ctx) }
 
 func (e *engine[ID]) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
 	s := e.settings

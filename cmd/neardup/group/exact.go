@@ -49,7 +49,7 @@ func (e *Exact) Group(wantPairs bool) (*Groups, error) {
 // Put returns the groups that were found, with those of equal documents that have nothing to compare.
 func Put(c *corpus.Corpus, o *options.Options, f *Found, wantPairs bool) (*Groups, error) {
 	g := Alone(c)
-	g.HasKinds, g.Families = true, f.Families
+	g.HasKinds, g.Families, g.Expected = true, f.Families, f.Expected
 	same := featureless(c, &o.Method)
 	if wantPairs {
 		most := options.MostListed(o.Memory)

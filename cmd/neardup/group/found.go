@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file has what is found in a collection, or in a part of it: pairs, groups, families, and how these are written to a file.
@@ -28,12 +29,19 @@ type Found struct {
 	Pairs    []Pair // if they are wanted
 	Like     []Pair // each document of a group with the one that the group keeps, which is the second
 	Families []Family
+	Expected *dedup.Estimate // of all pairs that were compared; nil if that is not known
 }
 
 // Add adds what was found in another part of the collection.
 func (f *Found) Add(more *Found) {
 	f.Pairs, f.Like, f.Families = append(f.Pairs, more.Pairs...), append(f.Like, more.Like...), append(f.Families, more.Families...)
 	sortFamilies(f.Families)
+	if f.Expected == nil || more.Expected == nil {
+		f.Expected = nil
+		return
+	}
+	both := f.Expected.Merge(*more.Expected)
+	f.Expected = &both
 }
 
 // A Family is some documents of one form.
@@ -61,7 +69,13 @@ var errFound = errors.New("this is no part of a call with --shard, or it is dama
 // pairBytes is how many bytes a pair takes in a file.
 const pairBytes = 25
 
-// Append appends what was found: how many pairs there are, and how many documents in groups; these; and the families, as JSON.
+// A rest is what of a Found is JSON in a file.
+type rest struct {
+	Families []Family
+	Expected *dedup.Estimate
+}
+
+// Append appends what was found: how many pairs there are, and how many documents in groups; these; and the rest, as JSON.
 func (f *Found) Append(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(f.Pairs)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(f.Like)))
@@ -74,8 +88,8 @@ func (f *Found) Append(b []byte) ([]byte, error) {
 			b = append(b, byte(p.Kind))
 		}
 	}
-	families, err := json.Marshal(f.Families)
-	return append(b, families...), err
+	more, err := json.Marshal(rest{f.Families, f.Expected})
+	return append(b, more...), err
 }
 
 // Decode reads what Append appended, of a collection of n documents.
@@ -98,8 +112,17 @@ func (f *Found) Decode(b []byte, n int) error {
 			*to, b = append(*to, p), b[pairBytes:]
 		}
 	}
-	if err := json.Unmarshal(b, &f.Families); err != nil {
+	var more rest
+	if err := json.Unmarshal(b, &more); err != nil {
 		return errFound
+	}
+	if f.Families, f.Expected = more.Families, more.Expected; f.Expected == nil {
+		return nil
+	}
+	for bin, n := range f.Expected.Found {
+		if n < 0 || f.Expected.NotFound[bin] < 0 {
+			return errFound
+		}
 	}
 	return nil
 }

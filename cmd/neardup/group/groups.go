@@ -13,6 +13,7 @@ package group
 import (
 	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/options"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file has groups, and says which group a document is in, by a name that lasts: the id of the first document that was kept of the group.
@@ -25,7 +26,8 @@ type Groups struct {
 	Like     map[int]Pair // for each document that is not kept, it and the one that is, unless others connect them
 	Pairs    []Pair       // if they are wanted
 	Families []Family
-	HasKinds bool // pairs have kinds and probabilities
+	Expected *dedup.Estimate // of all pairs; nil if that is not known
+	HasKinds bool            // pairs have kinds and probabilities
 
 	corpus *corpus.Corpus
 	names  []int32 // with --state, for each old document the one that names its group

@@ -189,7 +189,7 @@ func (p *Parts) compare(wanted []bool, c *corpus.Corpus, o *options.Options, of 
 	return group.NewEngine(c, o, d, of).Find(o.Pairs != "")
 }
 
-const foundMark = "neardup found 1\n"
+const foundMark = "neardup found 2\n"
 
 // writeFound is the step compare. It writes what it found into the directory of the shard.
 func (p *Parts) writeFound(s options.Shard, o *options.Options, outs *cli.Outputs, stderr io.Writer) error {
@@ -332,7 +332,7 @@ func (p *Parts) Group(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerpr
 
 // found returns what the parts have found, and which of them have not been compared.
 func (p *Parts) found() (all *group.Found, missing []bool, err error) {
-	all, missing = &group.Found{}, make([]bool, len(p.of))
+	all, missing = &group.Found{Expected: &dedup.Estimate{}}, make([]bool, len(p.of))
 	for s := range p.shards() {
 		b, err := p.read(s, foundFile, foundMark)
 		if errors.Is(err, os.ErrNotExist) {

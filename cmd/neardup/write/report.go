@@ -2,6 +2,7 @@ package write
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -44,25 +45,26 @@ type page struct {
 
 // Report writes the page, and returns how many pairs it has.
 func (r *Results) Report(w io.Writer) (int, error) {
-	t, err := r.Engine.Estimate()
+	t, err := r.Engine.Estimate(context.Background())
 	if err != nil {
 		return 0, err
 	}
 	border := r.Options.Method.Probability
 	p := page{Results: r, Report: &review.Report{
 		Title: "Near-duplicates in " + r.title(), Key: r.key(), Made: options.ProgramVersion(), Documents: r.New(), Threshold: border,
-		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
+		Least: leastProbability,
 		Prior: "what is known of any two texts that are compared", Families: r.shownFamilies(),
 	}}
 	for _, n := range t.Histogram {
 		p.Curve = append(p.Curve, float64(n))
 	}
-	if r.Old > 0 { // what is to be expected of all pairs says nothing of those with a new document
-		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates from a probability of %.2f on", border), nil
-	}
 	pairs, err := r.Engine.PairsFrom(p.Least)
 	if err != nil {
 		return 0, err
+	}
+	p.Reason = reason(pairs, border, t)
+	if r.Old > 0 { // what is to be expected of all pairs says nothing of those with a new document
+		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates from a probability of %.2f on", border), nil
 	}
 	pairs, p.Left = mostDoubtful(pairs, border)
 	p.show(pairs)
@@ -73,6 +75,21 @@ func (r *Results) Report(w io.Writer) (int, error) {
 		return 0, err
 	}
 	return len(p.Pairs), p.Report.Write(w)
+}
+
+// reason says what is to be expected of the pairs of the page, in pairs of documents, as the page counts them.
+func reason(pairs []neardup.Pair[int], border float64, t dedup.Estimate) string {
+	found, wrong, missed := 0, 0.0, 0.0
+	for _, p := range pairs {
+		if is := t.InCollection(p.Probability); p.Probability >= border {
+			found++
+			wrong += 1 - is
+		} else {
+			missed += is
+		}
+	}
+	least, most := t.Likely(wrong, found)
+	return fmt.Sprintf("Near-duplicates from a probability of %.2f on; about %.0f of %d pairs are wrong, likely %d to %d, and about %.0f are missed", border, wrong, found, least, most, missed)
 }
 
 // show puts pairs and their documents onto the page, without texts.

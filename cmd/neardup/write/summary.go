@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/together"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file has the summary of a call, as text or as JSON (--json).
@@ -85,13 +86,21 @@ func (r *Results) summarize(took time.Duration) (s Summary) {
 
 // summarizeExact adds what the Deduplicator says: how many duplicates are wrong, and which families there are.
 func (r *Results) summarizeExact(s *Summary) {
+	var expected dedup.Estimate
+	if r.Groups.Expected != nil {
+		expected = *r.Groups.Expected
+	}
 	for i := range r.Docs.Len() { // in their order, so that the sum is always the same
 		if p := r.Groups.Like[i]; p.Probability > 0 {
-			s.Wrong += 1 - p.Probability
+			s.Wrong += 1 - expected.InCollection(p.Probability)
 		}
 	}
-	if s.Duplicates > 0 {
+	switch least, most := expected.Likely(s.Wrong, s.Duplicates); {
+	case s.Duplicates == 0:
+	case r.Groups.Expected == nil:
 		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, by their probabilities", s.Wrong, s.Duplicates))
+	default:
+		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, likely %d to %d", s.Wrong, s.Duplicates, least, most))
 	}
 	families := r.Groups.Families
 	s.Families = len(families)

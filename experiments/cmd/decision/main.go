@@ -14,6 +14,7 @@
 //	logistic.go     logistic functions
 //	recipe.go       what is fitted to what, with which weights
 //	measure.go      F1, precision and recall of a function
+//	wrong.go        how many of the found pairs are wrong
 //	reliability.go  how often the probabilities are right, and a second step for them
 //	labels.go       what some labels of the user's change
 //	report.go       the tables

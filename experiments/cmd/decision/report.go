@@ -26,6 +26,7 @@ func (r *report) all(figure string) error {
 	r.out = r.lab.leaveOut(setting{from: r.fitted.all}, slices.Concat(setsByPeople, setsSilver))
 	r.numbers()
 	r.sets()
+	r.wrong()
 	r.tables()
 	r.planted()
 	r.alike()
