@@ -619,3 +619,14 @@ func TestSignatureIndexBorder(t *testing.T) {
 		}
 	}
 }
+
+// TestSignatureIndexOfNothing: an index without signatures has no pairs and no groups.
+func TestSignatureIndexOfNothing(t *testing.T) {
+	ix := must(NewSignatureIndex[int](0.5, SignatureIndexOptions{}))
+	if groups := must(ix.Groups(bg, CentreLinkage)); len(groups) != 0 {
+		t.Errorf("groups: %v", groups)
+	}
+	if pairs := listed(ix.Pairs(bg)); len(pairs) != 0 {
+		t.Errorf("pairs: %v", pairs)
+	}
+}

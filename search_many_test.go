@@ -127,3 +127,34 @@ func TestVectorSearchMany(t *testing.T) {
 		t.Fatal(found, err)
 	}
 }
+
+// TestSearchManyApart: what a caller appends to the matches of one query does not change those of the next.
+func TestSearchManyApart(t *testing.T) {
+	ix := must(NewIndex[string, Fingerprint64](0, IndexOptions{}))
+	ix.Add("a", 1)
+	ix.Add("b", 1<<63|0xFF)
+	found := must(ix.SearchMany(bg, []Fingerprint64{1, 1<<63 | 0xFF}))
+	_ = append(found[0], Match[string]{ID: "mine"})
+	if found[1][0].ID != "b" {
+		t.Errorf("the second query finds %v", found[1])
+	}
+}
+
+// TestOrderOfAdding: of equally near documents, the one that was added first comes first, wherever the index has them.
+func TestOrderOfAdding(t *testing.T) {
+	ix := must(NewIndex[string, Fingerprint64](3, IndexOptions{}))
+	ix.Add("far", 0xFFFF<<40)
+	ix.Add("farther", 0xFFFFF<<20)
+	ix.Add("old", 5)
+	if err := ix.Compact(bg); err != nil {
+		t.Fatal(err)
+	}
+	ix.Add("new", 5)
+	want := []Match[string]{{ID: "old"}, {ID: "new"}}
+	if got := must(ix.Nearest(bg, 5, 2)); !slices.Equal(got, want) {
+		t.Errorf("Nearest: %v", got)
+	}
+	if got := must(ix.SearchAndAdd(bg, "newest", 5)); !slices.Equal(got, want) {
+		t.Errorf("SearchAndAdd: %v", got)
+	}
+}

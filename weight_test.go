@@ -592,3 +592,15 @@ func TestAccumulatorWeighted(t *testing.T) {
 		}()
 	}
 }
+
+// TestCountTwice: a product with two counts weighs by the square.
+func TestCountTwice(t *testing.T) {
+	f := Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, Count}}
+	got := map[string]float64{}
+	for feature, weight := range f.Features(Text("a a a b b")) {
+		got[feature.Text] = weight
+	}
+	if got["a"] != 9 || got["b"] != 4 || f.Sum64(Text("a a a b b")) != f.Sum64Of(map[string]float64{"a": 9, "b": 4}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -268,3 +268,14 @@ func TestEnded(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestRecordValues: a value belongs to its column, also if it has no words.
+func TestRecordValues(t *testing.T) {
+	d := made[int](t, Options{Kinds: neardup.AllKinds, Fingerprinter: neardup.Fingerprinter{
+		Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}, {Name: "b", Split: neardup.Words{}}, {Name: "c", Split: neardup.Words{}}}}})
+	d.Add(0, neardup.Record{"a": "!", "c": "one two three four five six"})
+	d.Add(1, neardup.Record{"b": "!", "c": "one two three four five six"})
+	if e := must(d.Explain(0, 1)); e.Kind != neardup.SameWords {
+		t.Errorf("%v", e.Kind)
+	}
+}

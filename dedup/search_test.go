@@ -239,3 +239,21 @@ func TestSearchInCrowd(t *testing.T) {
 		break
 	}
 }
+
+// TestTakenSlot: what a search remembers of a document that was deleted does not hold for the one that takes its place.
+func TestTakenSlot(t *testing.T) {
+	base := "The street lamp in front of our house has been dark for a week, and nobody from the town has come to look at it, although we have called three times and written twice."
+	later := base + " We would also like to know when the road will be mended, as the holes at the corner by the mill are deep enough to break an axle, and the school bus goes there every morning."
+	d := made[string](t, Options{})
+	d.Add("x", neardup.Text(base))
+	d.Add("y", neardup.Text(base+" Please help us."))
+	listed(d.Search(bg, neardup.Text(base)))
+	d.Delete("y")
+	d.Add("z", neardup.Text(later))
+	fresh := made[string](t, Options{})
+	fresh.Add("x", neardup.Text(base))
+	fresh.Add("z", neardup.Text(later))
+	if got, want := listed(d.Search(bg, neardup.Text(base))), listed(fresh.Search(bg, neardup.Text(base))); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

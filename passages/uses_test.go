@@ -391,3 +391,82 @@ func TestAddAllStops(t *testing.T) {
 		t.Errorf("%d read, %d added: %v", n, f.Len(), err)
 	}
 }
+
+// distinct returns n words that are in no other text.
+func distinct(name string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%d ", name, i)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// cutsOf returns what is cut of some texts.
+func cutsOf(t *testing.T, c Cutting, texts ...string) (cuts []Cut[int]) {
+	t.Helper()
+	f, err := New[int](Options{Length: Length{Words: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		if err := f.Add(i, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for c, err := range f.Cuts(context.Background(), c) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Spans) > 0 {
+			cuts = append(cuts, c)
+		}
+	}
+	return cuts
+}
+
+// TestNextTo: two passages with nothing but a space between them are cut as one.
+func TestNextTo(t *testing.T) {
+	a, b := distinct("a", 12), distinct("b", 12)
+	cuts := cutsOf(t, Cutting{}, a, b, a+" "+b)
+	if len(cuts) != 1 || len(cuts[0].Spans) != 1 || cuts[0].Spans[0].Tokens != 24 {
+		t.Errorf("%+v", cuts)
+	}
+}
+
+// TestIndented: a line behind a cut keeps its indentation, and the blank line goes.
+func TestIndented(t *testing.T) {
+	sentence := "The " + distinct("a", 14) + "."
+	text := "Q.\n\n" + sentence + "\n\n  Z"
+	cuts := cutsOf(t, Cutting{Sentences: true}, sentence, text)
+	if len(cuts) != 1 {
+		t.Fatalf("%+v", cuts)
+	}
+	if got, err := cuts[0].Apply(text, ""); err != nil || got != "Q.\n\n  Z" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestMostSources: of many documents with one passage, each is contained in as many others as are told.
+func TestMostSources(t *testing.T) {
+	f, err := New[int](Options{Length: Length{Words: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := f.Add(i, distinct("a", 12)+" "+distinct(fmt.Sprintf("own%d_", i), 3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources := map[int]int{}
+	for c, err := range f.Contained(context.Background(), 0.5) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[c.ID]++
+	}
+	for i := range 20 {
+		if sources[i] != mostSources {
+			t.Errorf("document %d is contained in %d, want %d", i, sources[i], mostSources)
+		}
+	}
+}

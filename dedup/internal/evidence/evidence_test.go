@@ -223,3 +223,20 @@ func placeOf(t *Text, near []neighbour.Near, text func(slot uint32) *Text) *Plac
 	p.Read(t, near, text)
 	return &p
 }
+
+// TestIsCopy: few words may differ, inside as well as before and behind.
+func TestIsCopy(t *testing.T) {
+	for _, c := range []struct {
+		side
+		want bool
+	}{
+		{side{words: 200, covered: 190, inside: 9}, true},
+		{side{words: 200, covered: 190, inside: 10}, false},
+		{side{words: 200, covered: 189, inside: 0}, false},
+		{side{words: 200, covered: 200, inside: 10}, true},
+	} {
+		if got := c.isCopy(); got != c.want {
+			t.Errorf("%+v: %v", c.side, got)
+		}
+	}
+}

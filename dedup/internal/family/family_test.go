@@ -129,3 +129,21 @@ func FuzzShape(f *testing.F) {
 		}
 	})
 }
+
+// TestLastWay: a slot that seems to close several times closes where it closes last, if as many ways come together there.
+func TestLastWay(t *testing.T) {
+	letter := func(fill string) string {
+		return "To the council of the town. I am " + fill + " and ask you to close the road to lorries at night. It is too loud for all of us here. Thank you very much for your help."
+	}
+	var texts []string
+	for i, name := range strings.Fields("Ann Bob Cleo Dan Eve Fred Gus") {
+		if i < 4 {
+			name += " street in the town of"
+		}
+		texts = append(texts, letter(name))
+	}
+	_, filled := learnTexts(texts)
+	if !Same(filled[0], filled[4]) {
+		t.Errorf("%+v and %+v are not of one form", filled[0], filled[4])
+	}
+}

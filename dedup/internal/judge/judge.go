@@ -446,7 +446,7 @@ func (w *Worker) Score(a, b uint32) Score {
 	v := w.Evidence(a, b)
 	s := Score{Similarity: v.Similarity}
 	texts, all := decision.Probabilities(&v, w.bias)
-	if s.Probability = all; all < 0.5 && texts >= 0.5 && w.areMany(a, b) {
+	if s.Probability = all; all < 0.5 && texts >= 0.5 && areMany(len(w.place(a).Near), len(w.place(b).Near)) {
 		s.Probability, s.IsTemplate = texts, !v.IsCopy // whether copies are of one form, their words show
 	}
 	return s
@@ -455,10 +455,8 @@ func (w *Worker) Score(a, b uint32) Score {
 // leastMany is how many documents show a template: with fewer there is none, as there is no form.
 const leastMany = 4
 
-// areMany reports whether so many documents are in the neighbourhood of one of two neighbours, itself included.
-func (w *Worker) areMany(a, b uint32) bool {
-	return max(len(w.place(a).Near), len(w.place(b).Near))+1 >= leastMany
-}
+// areMany reports whether so many documents are in the neighbourhood of one of two documents with so many neighbours, itself included.
+func areMany(a, b int) bool { return max(a, b)+1 >= leastMany }
 
 // Evidence returns what [Worker.Score] is computed from.
 func (w *Worker) Evidence(a, b uint32) evidence.Vector {

@@ -227,3 +227,15 @@ func TestPlacesOfSearches(t *testing.T) {
 		t.Errorf("%d compared, and nothing is kept", compared)
 	}
 }
+
+// TestAreMany: one large neighbourhood is enough.
+func TestAreMany(t *testing.T) {
+	for _, c := range []struct {
+		a, b int
+		want bool
+	}{{1, 3, true}, {3, 1, true}, {2, 2, false}, {0, 9, true}} {
+		if got := areMany(c.a, c.b); got != c.want {
+			t.Errorf("%d and %d neighbours: %v", c.a, c.b, got)
+		}
+	}
+}
