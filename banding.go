@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/minhash"
 )
 
 // This file tells what signatures that are cut into bands find. internal/minhash chooses the bands.
@@ -24,12 +23,6 @@ func (b Banding) Probability(similarity float64) float64 {
 		panic(fmt.Sprintf("neardup: a similarity of %v is not from 0 to 1", similarity))
 	}
 	return 1 - exact.Power(1-exact.Power(similarity, b.Rows), b.Bands)
-}
-
-// Banding returns the one that a [SignatureIndex] of signatures of m has for a similarity, above 0 and at most 1: a candidate that is no
-// match costs a tenth of a match that is no candidate. It takes some 100 µs for 128 values, and panics if the similarity is out of range.
-func (m MinHash) Banding(similarity float64) Banding {
-	return Banding(minhash.BestBanding(m.values(), similarity, minhash.Price))
 }
 
 // String returns the banding and its S-curve, as similarities and probabilities:

@@ -73,6 +73,12 @@ func (m MinHash) values() int {
 	return m.Values
 }
 
+// Banding returns the one that a [SignatureIndex] of signatures of m has for a similarity, above 0 and at most 1: a candidate that is no
+// match costs a tenth of a match that is no candidate. It takes some 100 µs for 128 values, and panics if the similarity is out of range.
+func (m MinHash) Banding(similarity float64) Banding {
+	return Banding(minhash.BestBanding(m.values(), similarity, minhash.Price))
+}
+
 // Version describes everything that signatures of the texts of f depend on, as
 // [Fingerprinter.Version] does for fingerprints. Of the fields of f, Weight and TiesOne do not
 // matter. It returns an error if Values is out of range, or if a part of f is the caller's own and
