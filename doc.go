@@ -63,8 +63,8 @@
 // the pairs that share half of their pairs of words, one in 270 is never compared. Whether the near texts are near-duplicates is a measurement.
 // Fingerprints of 64 bits at the usual distance of 3 find copies and light edits: with the default
 // features 81 % of the pairs of releases of English manual pages, and 35 % of the pairs of draft and
-// published text of Chinese articles, both at a precision above 99 %. A Deduplicator finds 98 % of
-// both, at a precision of 99.6 %. The folder docs has the tables.
+// published text of Chinese articles, both at a precision above 99 %. A Deduplicator has an F1 of
+// 0.99 on both if its function is fitted to neither. The folder docs has the tables.
 //
 // Short texts have few features, so one changed word moves many bits. A text without letters, digits
 // and emoji has fingerprint 0, which means nothing.
