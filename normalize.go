@@ -6,22 +6,19 @@ import (
 	"github.com/neardup/neardup/internal/clean"
 )
 
-// The Normalizer is the exported side of internal/clean, which does the work. This file checks the
-// settings and translates them.
+// internal/clean does the work. This file checks the settings and translates them.
 
 // A Normalizer rewrites a text before it is cut into tokens, so that differences that do not matter
 // to you disappear. The zero value changes nothing. The steps that are set are taken in the order
 // of the fields. All of them except HTML work on one line at a time; a line of more than 64 KiB is
 // cut.
 //
-// The tokenizers of this package ignore case, width, punctuation and white space anyway. So they
-// need neither Fold nor Space; these are for tokenizers of your own, and for using the text itself.
-// They need Width only to find addresses, dates and numbers in full-width characters. docs/text.md
-// says what each step does to real texts.
+// The tokenizers of this package ignore case, width, punctuation, white space and canonical forms anyway. So they need neither NFC
+// nor Fold nor Space; these are for tokenizers of your own, and for using the text itself. They need Width only to find addresses, dates
+// and numbers in full-width characters. docs/text.md says what each step does to real texts.
 //
-// Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is
-// an error where a function can return one, as in [Fingerprinter.Version], and makes the others
-// panic.
+// Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is an error where a function can
+// return one, as in [Fingerprinter.Version], and makes the others panic.
 type Normalizer struct {
 	// HTML reads the text as an HTML page in UTF-8 and reduces it to what the page shows, with a
 	// line for each block. It leaves out scripts, styles, comments, and content for browsers
@@ -33,8 +30,12 @@ type Normalizer struct {
 	// two in others.
 	Form Form
 
-	// Fold replaces every character as the tokenizers of this package do: by its lower case, in the
-	// usual width and font.
+	// Simplified replaces traditional Chinese characters by simplified ones, one for one, as Unihan has them: 後 becomes 后, as 后 is. Arabic
+	// writes ي, ى and ك as Persian does, and leaves out vowel signs. Confusables replaces letters of Cyrillic and Greek by the Latin ones
+	// that they look like, in words that have Latin letters too (Unicode Technical Standard #39).
+	Simplified, Arabic, Confusables bool
+
+	// Fold replaces every character as the tokenizers of this package do: by its lower case, in the usual width and font.
 	Fold bool
 
 	// What to do with web addresses (http://…, www.…), e-mail addresses, dates and times
@@ -106,7 +107,7 @@ func (n *Normalizer) steps() clean.Steps {
 		panic(err.Error())
 	}
 	u := n.canonical()
-	s := clean.Steps{HTML: u.HTML, Form: clean.Form(u.Form), Fold: u.Fold, Space: u.Space,
+	s := clean.Steps{HTML: u.HTML, Form: clean.Form(u.Form), Simplified: u.Simplified, Arabic: u.Arabic, Confusables: u.Confusables, Fold: u.Fold, Space: u.Space,
 		URLs: clean.Treatment(u.URLs), Emails: clean.Treatment(u.Emails), Dates: clean.Treatment(u.Dates), Numbers: clean.Treatment(u.Numbers)}
 	if u.Boilerplate != nil {
 		s.Drop = &u.Boilerplate.lines

@@ -152,6 +152,7 @@ func normalizers() []Normalizer {
 		{URLs: Mask}, {Emails: Mask}, {Dates: Mask}, {Numbers: Mask}, {Space: true},
 		{URLs: Remove, Emails: Remove, Dates: Remove, Numbers: Remove},
 		{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Mask, Dates: Mask, Numbers: Mask, Space: true},
+		{Simplified: true, Arabic: true, Confusables: true, Fold: true, Space: true},
 	}
 }
 
@@ -159,7 +160,7 @@ func FuzzNormalizer(f *testing.F) {
 	for i, text := range append([]string{
 		"<p>a&amp;b<script>x</script><!-- c --><title>t</title>", "http://a.b/c?d=e www.f.g h@i.jk 2026-11-21 08:52 Nov 21, 2026 1,024.5",
 		"2026年11月21日 21.11.2026T08:52:47.5+02:00 1st May", "<plaintext><p>", "<textarea></TEXTAREA><xmp><b></xmp><template><template></template>",
-		"<svg><title>a</title><style/><![CDATA[b]]><p>c<math></svg><script/>", "&#x41;&#0;&#1114112;&notit;&Aacute", "e\u0301\u0323\u0301ｶﾞ각\u11a8ﷺ①", "\u1100\u1161\u11a8\u0344\u0f73",
+		"<svg><title>a</title><style/><![CDATA[b]]><p>c<math></svg><script/>", "&#x41;&#0;&#1114112;&notit;&Aacute", "e\u0301\u0323\u0301ｶﾞ각\u11a8ﷺ①", "尊嚴和權利 كِتَابِي Вest мир\u00ada", "\u1100\u1161\u11a8\u0344\u0f73",
 	}, hostile...) {
 		f.Add(text, uint64(i), 1+i%7)
 	}

@@ -313,6 +313,9 @@ func (n *Normalizer) version() string {
 		steps = append(steps, fmt.Sprintf("html(%08x)", uint32(d.Sum())))
 	}
 	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form])
+	add(n.Simplified, "simplified")
+	add(n.Arabic, "arabic")
+	add(n.Confusables, "confusables")
 	add(n.Fold, "fold")
 	for _, t := range []struct {
 		what string

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/neardup/neardup"
@@ -50,5 +51,45 @@ func TestEquivalents(t *testing.T) {
 	}
 	if n != len(equivalents) {
 		t.Errorf("%d pairs of %d texts", n, len(equivalents))
+	}
+}
+
+// otherWays has texts that are written in two ways, which a step of the Normalizer makes one.
+var otherWays = []struct {
+	what, a, b string
+	step       neardup.Normalizer
+}{
+	{"traditional and simplified Chinese", "人人生而自由，在尊嚴和權利上一律平等。他們賦有理性和良心，並應以兄弟關係的精神相對待。人人有資格享有本宣言所載的一切權利和自由，不分種族、膚色、性別、語言、宗教、政治或其他見解。",
+		"人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。人人有资格享有本宣言所载的一切权利和自由，不分种族、肤色、性别、语言、宗教、政治或其他见解。", neardup.Normalizer{Simplified: true}},
+	{"Arabic letters in Persian", "تمام افراد بشر آزاد به دنیا می‌آیند و از لحاظ حیثیت و حقوق با هم برابرند. همه دارای عقل و وجدان هستند و باید نسبت به یکدیگر با روح برادری رفتار کنند.",
+		"تمام افراد بشر آزاد به دنيا مي‌آيند و از لحاظ حيثيت و حقوق با هم برابرند. همه داراي عقل و وجدان هستند و بايد نسبت به يكديگر با روح برادري رفتار كنند.", neardup.Normalizer{Arabic: true}},
+	{"vowel signs", "يولد جميع الناس أحرارا متساوين في الكرامة والحقوق، وقد وهبوا عقلا وضميرا وعليهم أن يعامل بعضهم بعضا بروح الإخاء.",
+		"يُولَدُ جميعُ النَّاسِ أحرارًا متساوينَ في الكرامةِ والحقوقِ، وقد وُهِبوا عقلًا وضميرًا وعليهم أن يعاملَ بعضُهم بعضًا بروحِ الإخاءِ.", neardup.Normalizer{Arabic: true}},
+	{"Cyrillic letters in Latin words", "All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience and should act towards one another in a spirit of brotherhood.",
+		"Аll humаn bеings аrе bоrn frее аnd еquаl in dignity аnd rights. Thеy аrе еndоwеd with rеаsоn аnd cоnsciеncе аnd shоuld аct tоwаrds оnе аnоthеr in а spirit оf brоthеrhооd.", neardup.Normalizer{Confusables: true}},
+}
+
+// TestOtherWays: without the step the two are hardly near-duplicates, and with it they certainly are.
+func TestOtherWays(t *testing.T) {
+	for _, c := range otherWays {
+		probability := func(n neardup.Normalizer) float64 {
+			d, err := New[int](Options{Fingerprinter: neardup.Fingerprinter{Normalizer: n}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(d.Add(0, neardup.Text(c.a)), d.Add(1, neardup.Text(c.b))); err != nil {
+				t.Fatal(err)
+			}
+			e, err := d.Explain(0, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Probability
+		}
+		before, after := probability(neardup.Normalizer{}), probability(c.step)
+		t.Logf("%s: %.2f, and with the step %.2f", c.what, before, after)
+		if before > 0.6 || after < 0.95 {
+			t.Errorf("%s: %.3f, and with the step %.3f", c.what, before, after)
+		}
 	}
 }

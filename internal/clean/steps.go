@@ -23,6 +23,9 @@ import (
 type Steps struct {
 	HTML                         bool      // the text is a page: reduce it to what the page shows
 	Form                         Form      // Unicode normalisation
+	Simplified                   bool      // simplified Chinese characters for traditional ones
+	Arabic                       bool      // the letters of Persian for those of Arabic, without vowel signs
+	Confusables                  bool      // Latin letters for others that look like them, beside Latin letters
 	Fold                         bool      // replace characters as the lexer does
 	URLs, Emails, Dates, Numbers Treatment // tried in the order e-mail, URL, date, number
 	Space                        bool      // one space for all white space, none at the ends
@@ -68,7 +71,7 @@ func (n Steps) Stream() *Stream {
 
 // A Stream takes the steps on one text that comes in pieces. It is not safe for concurrent use.
 //
-//	piece ─ html ─ page ─ cut into lines ─ line ─ form, fold, mask, space (a, b) ─ drop ─ out
+//	piece ─ html ─ page ─ cut into lines ─ line ─ form, variants, fold, mask, space (a, b) ─ drop ─ out
 //
 // A line of more than MaxLine bytes is processed in parts, so that memory is bounded. some, due and
 // kept carry what a later part needs to know about the earlier ones.
@@ -182,6 +185,14 @@ func (s *Stream) take(line []byte, ends bool) {
 func (s *Stream) rewrite(line []byte) []byte {
 	if s.n.Form != AsIs {
 		s.a = ucd.AppendNormalized(s.a[:0], line, ucd.Form(s.n.Form-NFC))
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	if s.n.Simplified || s.n.Arabic {
+		s.a = s.n.appendVariants(s.a[:0], line)
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	if s.n.Confusables {
+		s.a = appendConfusables(s.a[:0], line)
 		line, s.a, s.b = s.a, s.b, s.a
 	}
 	if s.n.Fold {

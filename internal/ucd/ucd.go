@@ -48,6 +48,18 @@ func Fold(r rune) rune {
 	return r
 }
 
+// Simplify returns the simplified form of a Chinese character, or r itself: the first variant that Unihan has
+// (kSimplifiedVariant). Simplified forms stay as they are.
+func Simplify(r rune) rune {
+	if uint32(r) > 0xFFFF {
+		return r
+	}
+	if i, ok := slices.BinarySearch(simplifyFrom[:], uint16(r)); ok {
+		return rune(simplifyTo[i])
+	}
+	return r
+}
+
 // firstMark is the first character that combines with the one before it.
 const firstMark = 0x300
 

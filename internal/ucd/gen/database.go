@@ -91,11 +91,12 @@ type database struct {
 	ignorable map[rune]bool
 	emoji     map[rune]bool // Emoji
 	pictorial map[rune]bool // Emoji_Presentation
+	simple    map[rune]rune // the simplified form of a Chinese character
 }
 
 func read() *database {
 	db := &database{tag: map[rune]string{}, mapping: map[rune][]rune{}, excluded: map[rune]bool{}, folded: map[rune]rune{},
-		radical: map[rune]rune{}, ignorable: map[rune]bool{}, emoji: map[rune]bool{}, pictorial: map[rune]bool{}}
+		radical: map[rune]rune{}, ignorable: map[rune]bool{}, emoji: map[rune]bool{}, pictorial: map[rune]bool{}, simple: map[rune]rune{}}
 	first := rune(0)
 	parse("UnicodeData.txt.gz", func(f []string) {
 		r := hex(f[0])
@@ -140,6 +141,15 @@ func read() *database {
 				db.pictorial[r] = true
 			}
 		})
+	})
+	parse("SimplifiedVariants.txt.gz", func(f []string) {
+		r := hex(strings.TrimPrefix(f[0], "U+"))
+		for _, to := range strings.Fields(f[1]) { // the first that is another one
+			if s := hex(strings.TrimPrefix(to, "U+")); s != r && s <= 0xFFFF && r <= 0xFFFF {
+				db.simple[r] = s
+				break
+			}
+		}
 	})
 	return db
 }

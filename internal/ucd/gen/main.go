@@ -292,6 +292,27 @@ func main() {
 	}
 	b.WriteString("\n}\n")
 
+	// Simplified forms, of characters below U+10000, which are all that texts have.
+	var complex, simple []rune
+	for r := range db.simple {
+		complex = append(complex, r)
+	}
+	slices.Sort(complex)
+	for _, r := range complex {
+		to := db.simple[r]
+		for range 4 { // a simplified form may have one itself
+			if next, ok := db.simple[to]; ok && next != r {
+				to = next
+			}
+		}
+		simple = append(simple, to)
+	}
+	b.WriteString("\n// Chinese characters that have a simplified form, sorted, and this form.\nvar simplifyFrom = [...]uint16{")
+	list(&b, complex)
+	b.WriteString("}\n\nvar simplifyTo = [...]uint16{")
+	list(&b, simple)
+	b.WriteString("}\n")
+
 	source, err := format.Source(b.Bytes())
 	if err != nil {
 		log.Fatal(err)
