@@ -20,14 +20,12 @@ import (
 // Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is an error where a function can
 // return one, as in [Fingerprinter.Version], and makes the others panic.
 type Normalizer struct {
-	// HTML reads the text as an HTML page in UTF-8 and reduces it to what the page shows, with a
-	// line for each block. It leaves out scripts, styles, comments, and content for browsers
-	// without scripts, and resolves character references. It reads markup as golang.org/x/net/html
-	// does.
+	// HTML reads the text as an HTML page in UTF-8 and reduces it to what the page shows, with a line for each block. It leaves out
+	// scripts, styles, comments, and content for browsers without scripts, and resolves character references. It reads markup as
+	// golang.org/x/net/html does.
 	HTML bool
 
-	// Form is the Unicode form of the result. É, for example, is one character in some texts and
-	// two in others.
+	// Form is the Unicode form of the result. É, for example, is one character in some texts and two in others.
 	Form Form
 
 	// Simplified replaces traditional Chinese characters by simplified ones, one for one, as Unihan has them: 後 becomes 后, as 后 is. Arabic
@@ -44,12 +42,10 @@ type Normalizer struct {
 	// word (mp3) is part of the word.
 	URLs, Emails, Dates, Numbers Treatment
 
-	// Space replaces each run of white space inside a line by one space, and removes white space at
-	// the ends of lines, and empty lines.
+	// Space replaces white space inside a line by one space, and removes it at the ends of lines, and empty lines.
 	Space bool
 
-	// Boilerplate leaves out the lines that are common in a collection. nil or an empty set leaves
-	// out none.
+	// Boilerplate leaves out the lines that are common in a collection. nil or an empty set leaves out none.
 	Boilerplate *Boilerplate
 }
 
