@@ -1,7 +1,5 @@
 package clean
 
-import ()
-
 // Fingerprints of pages depend on how golang.org/x/net/html reads markup, which can change with a
 // version of that module. So the version string of a Normalizer includes a hash of what the parser
 // in the binary makes of the page below. To change the page is to change the version of every

@@ -12,10 +12,8 @@ package clean
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/lex"
-	"github.com/neardup/neardup/internal/ucd"
 )
 
 // Steps says what to do with a text. The steps are taken in the order of the fields. The zero value
@@ -184,7 +182,7 @@ func (s *Stream) take(line []byte, ends bool) {
 // and the next step writes to the other buffer. The caller's bytes are never changed.
 func (s *Stream) rewrite(line []byte) []byte {
 	if s.n.Form != AsIs {
-		s.a = ucd.AppendNormalized(s.a[:0], line, ucd.Form(s.n.Form-NFC))
+		s.a = s.n.appendForm(s.a[:0], line)
 		line, s.a, s.b = s.a, s.b, s.a
 	}
 	if s.n.Simplified || s.n.Arabic {
@@ -208,27 +206,4 @@ func (s *Stream) rewrite(line []byte) []byte {
 		line, s.a, s.b = s.a, s.b, s.a
 	}
 	return line
-}
-
-// appendFolded appends a line with every character folded as the lexer does. Invalid UTF-8 is
-// copied unchanged.
-func appendFolded(dst, line []byte) []byte {
-	for i := 0; i < len(line); {
-		if c := line[i]; c < utf8.RuneSelf {
-			if c-'A' < 26 {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(line[i:])
-		if ucd.Props(r)&ucd.Folds != 0 {
-			dst = utf8.AppendRune(dst, ucd.Fold(r))
-		} else {
-			dst = append(dst, line[i:i+size]...)
-		}
-		i += size
-	}
-	return dst
 }

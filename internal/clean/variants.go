@@ -6,9 +6,37 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// This file replaces characters by others that write the same: simplified Chinese characters for traditional ones, the letters
-// of Persian for those of Arabic, and Latin letters for others that look like them. Each changes texts that mean what they say, so none is
-// on by default.
+// This file replaces characters by others that write the same: those of a form of Unicode, small letters, simplified Chinese
+// characters for traditional ones, the letters of Persian for those of Arabic, and Latin letters for others that look like them.
+// Each changes texts that mean what they say, so none is on by default.
+
+// appendForm appends a line in the form of Unicode.
+func (n *Steps) appendForm(dst, line []byte) []byte {
+	return ucd.AppendNormalized(dst, line, ucd.Form(n.Form-NFC))
+}
+
+// appendFolded appends a line with every character folded as the lexer does. Invalid UTF-8 is
+// copied unchanged.
+func appendFolded(dst, line []byte) []byte {
+	for i := 0; i < len(line); {
+		if c := line[i]; c < utf8.RuneSelf {
+			if c-'A' < 26 {
+				c += 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(line[i:])
+		if ucd.Props(r)&ucd.Folds != 0 {
+			dst = utf8.AppendRune(dst, ucd.Fold(r))
+		} else {
+			dst = append(dst, line[i:i+size]...)
+		}
+		i += size
+	}
+	return dst
+}
 
 // appendVariants appends a line in simplified Chinese, or with the letters of Persian and without vowel signs, or both.
 func (n *Steps) appendVariants(dst, line []byte) []byte {
