@@ -6,50 +6,55 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Tokenizer cuts a text into features. Words, NGrams and Shingles of Words share one
-// implementation, the lexer in internal/lex: their features are windows of n units in a buffer, so
-// fingerprints can hash them in place (unitsOf). Other tokenizers yield tokens one by one.
+// A Tokenizer cuts a text into tokens, and the distinct tokens of a text are its features: "no, no!" has the token no
+// twice and the feature no with the count 2.
 //
-// Every tokenizer of this package can also read a text in pieces, for a Stream. That is what a
-// source is for. A tokenizer of the caller's own has none, because it only ever sees whole texts.
+//	               The CAT sat.                   我爱北京
+//	Words          the, cat, sat                  我, 爱, 北, 京
+//	Shingles       the cat, cat sat               我 爱, 爱 北, 北 京
+//	NGrams of 3    the, hec, eca, cat, ats, …     我爱北, 爱北京
+//
+// Words, NGrams and Shingles of Words share one implementation, the lexer in
+// internal/lex: their features are windows of n units in a buffer, so fingerprints can hash them in place (unitsOf).
+// Other tokenizers yield tokens one by one.
+//
+// Every tokenizer of this package can also read a text in pieces, for a Stream. That is what a source is for. A
+// tokenizer of the caller's own has none, because it only ever sees whole texts.
 
 // A Token is a feature of a text: a word, a character n-gram or a shingle.
 type Token struct {
-	// Text is the token in the form in which it is compared. Tokenizers of this package fold it,
-	// and put one space between the words of a shingle. You may keep it, but it may share its
-	// memory with some thousand other tokens: clone what you keep for long.
+	// Text is the token in the form in which it is compared. Tokenizers of this package fold it, and put one space
+	// between the words of a shingle. You may keep it, but it may share its memory with some thousand other tokens:
+	// clone what you keep for long.
 	Text string
 
-	// POS is the part of speech in the tag set of the dictionary, or empty. Only a [Segmenter] sets
-	// it.
+	// POS is the part of speech in the tag set of the dictionary, or empty. Only a [Segmenter] sets it.
 	POS string
 
-	// Start and End delimit the bytes of the text that the token was made from, End exclusive.
-	// Ignored characters right behind the token, such as soft hyphens, belong to it. If a
-	// [Normalizer] rewrites the text, these are positions in its result.
+	// Start and End delimit the bytes of the text that the token was made from, End exclusive. Ignored characters right
+	// behind the token, such as soft hyphens, belong to it. If a [Normalizer] rewrites the text, these are positions in
+	// its result.
 	Start, End int
 }
 
-// A Tokenizer cuts a text into features. Tokens must yield the same tokens for the same text every
-// time, accept any bytes, and be safe for concurrent use.
+// A Tokenizer cuts a text into features. Tokens must yield the same tokens for the same text every time, accept any
+// bytes, and be safe for concurrent use.
 //
-// The tokenizers of this package keep letters, numbers, combining marks and emoji, and skip
-// everything else, invalid UTF-8 included. A mark belongs to the character before it. Characters
-// that differ only in case, width, font or code are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and
-// the radical ⼈ is 人. Canonically equivalent texts have the same tokens, in Normalization Form C,
-// unless a word has nearly 128 bytes or a character more than 30 marks: é is one character, or e and
-// an accent. Characters that show nothing of their own are ignored, such as soft
-// hyphens, joiners, variation selectors, skin tones, and marks without a character before them.
-// These classes are frozen in tables of Unicode 15.0 and do not depend on the toolchain. The
-// tokenizers take time linear in the text and allocate nothing per token.
+// The tokenizers of this package keep letters, numbers, combining marks and emoji, and skip everything else, invalid
+// UTF-8 included. A mark belongs to the character before it. Characters that differ only in case, width, font or code
+// are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and the radical ⼈ is 人. Canonically equivalent texts have the same tokens,
+// in Normalization Form C, unless a word has nearly 128 bytes or a character more than 30 marks: é is one character, or
+// e and an accent. Characters that show nothing of their own are ignored, such as soft hyphens, joiners, variation
+// selectors, skin tones, and marks without a character before them. These classes are frozen in tables of Unicode 15.0
+// and do not depend on the toolchain. The tokenizers take time linear in the text and allocate nothing per token.
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }
 
-// Words yields the words of a text: runs of letters, digits and marks. Some scripts put no spaces
-// between words: Han, kana, Thai, Lao, Khmer, Burmese and others of Southeast Asia, Yi, Tangut.
-// Their characters are words of their own, each with its marks, and so are emoji. Use [Shingles] of
-// Words, or a [Segmenter], to get longer features there. A word of more than 128 bytes is cut.
+// Words yields the words of a text: runs of letters, digits and marks. Some scripts put no spaces between words: Han,
+// kana, Thai, Lao, Khmer, Burmese and others of Southeast Asia, Yi, Tangut. Their characters are words of their own,
+// each with its marks, and so are emoji. Use [Shingles] of Words, or a [Segmenter], to get longer features there. A
+// word of more than 128 bytes is cut.
 type Words struct {
 	// StopWords are left out. Shingles of Words join what is left. A stop word of several words, or of several Chinese
 	// characters, is never a token here, and removes nothing; use a [Segmenter] for these. nil means none.
@@ -59,10 +64,9 @@ type Words struct {
 // Tokens implements [Tokenizer].
 func (w Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, w.StopWords, text) }
 
-// NGrams yields every run of N consecutive characters. Skipped characters are left out first:
-// "It's" has the one trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder
-// et al. 1997); a text of fewer than N characters is itself the only one, unless it is empty. A
-// mark counts together with the character it belongs to.
+// NGrams yields every run of N consecutive characters. Skipped characters are left out first: "It's" has the one
+// trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder et al. 1997); a text of fewer than N
+// characters is itself the only one, unless it is empty. A mark counts together with the character it belongs to.
 type NGrams struct {
 	N int // characters; less than 1 means 3
 }
@@ -77,9 +81,9 @@ func (g NGrams) n() int {
 	return g.N
 }
 
-// Shingles yields every run of N consecutive tokens of another tokenizer, joined by one space. A
-// text of fewer than N tokens is itself the only shingle, unless it has no token. The zero value
-// yields pairs of words and is the default tokenizer of this package.
+// Shingles yields every run of N consecutive tokens of another tokenizer, joined by one space. A text of fewer than N
+// tokens is itself the only shingle, unless it has no token. The zero value yields pairs of words and is the default
+// tokenizer of this package.
 type Shingles struct {
 	Of Tokenizer // nil means Words{}
 	N  int       // tokens; less than 1 means 2
@@ -117,9 +121,9 @@ func (s Shingles) Tokens(text string) iter.Seq[Token] {
 
 // A shingler makes shingles of the tokens of one text.
 //
-// It writes the tokens side by side into a block of memory, with spaces between them, so a shingle
-// is a slice of the block. Yielded strings point into the block. Therefore what is written is never
-// overwritten: when a block is full, the tokens of the current window are copied to a new one.
+// It writes the tokens side by side into a block of memory, with spaces between them, so a shingle is a slice of the
+// block. Yielded strings point into the block. Therefore what is written is never overwritten: when a block is full,
+// the tokens of the current window are copied to a new one.
 type shingler struct {
 	n      int     // tokens in a shingle
 	joined []byte  // the current block
@@ -128,14 +132,14 @@ type shingler struct {
 	head   int     // index in last and window of the first token of the current window
 }
 
-// push takes the next token, and yields the shingle that ends with it if there are n tokens. It
-// returns false if yield did.
+// push takes the next token, and yields the shingle that ends with it if there are n tokens. It returns false if yield
+// did.
 func (s *shingler) push(t Token, yield func(Token) bool) bool {
 	if len(s.window)-s.head == s.n {
 		s.head++
 	}
-	// Drop the tokens before the window. There are at least as many of them as tokens to move, so
-	// this costs constant time per token.
+	// Drop the tokens before the window. There are at least as many of them as tokens to move, so this costs constant
+	// time per token.
 	if s.head >= 64 && s.head >= s.n {
 		s.last = s.last[:copy(s.last, s.last[s.head:])]
 		s.window = s.window[:copy(s.window, s.window[s.head:])]
@@ -164,8 +168,7 @@ func (s *shingler) push(t Token, yield func(Token) bool) bool {
 	return len(s.window)-s.head < s.n || yield(shingle(s.joined[s.last[s.head]:], s.window[s.head:]))
 }
 
-// finish ends the text. A text of fewer than n tokens is one shingle. It returns false if yield
-// did.
+// finish ends the text. A text of fewer than n tokens is one shingle. It returns false if yield did.
 func (s *shingler) finish(yield func(Token) bool) bool {
 	if len(s.window) == 0 || len(s.window)-s.head == s.n {
 		return true
@@ -178,10 +181,9 @@ func shingle(text []byte, window []Token) Token {
 	return Token{Text: lex.String(text), Start: window[0].Start, End: window[len(window)-1].End}
 }
 
-// unitsOf reports whether the features of t are windows of n units that lie side by side in the
-// buffer of the lexer. chars says that the units are characters, not words. It tests for concrete
-// types and not for a method: the caller's tokenizer may embed one of ours, and would then inherit
-// the method but yield other tokens.
+// unitsOf reports whether the features of t are windows of n units that lie side by side in the buffer of the lexer.
+// chars says that the units are characters, not words. It tests for concrete types and not for a method: the caller's
+// tokenizer may embed one of ours, and would then inherit the method but yield other tokens.
 func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	switch t := t.(type) {
 	case Words:
@@ -205,14 +207,14 @@ func unitTokens(chars bool, n int, stop *Lexicon, text string) iter.Seq[Token] {
 
 // A source yields the tokens of one text that comes in pieces.
 type source interface {
-	// feed yields the tokens that the next piece completes. A piece must not end inside a character
-	// unless it is the last. feed does not keep it. feed returns false as soon as yield does. It
-	// must not be called again then, nor after the last piece.
+	// feed yields the tokens that the next piece completes. A piece must not end inside a character unless it is the
+	// last. feed does not keep it. feed returns false as soon as yield does. It must not be called again then, nor
+	// after the last piece.
 	feed(piece string, last bool, yield func(Token) bool) bool
 }
 
-// sourceOf returns a new source for t, or nil if t is not of this package. Nobody knows where a
-// tokenizer of the caller's own would let a text be cut.
+// sourceOf returns a new source for t, or nil if t is not of this package. Nobody knows where a tokenizer of the
+// caller's own would let a text be cut.
 func sourceOf(t Tokenizer) source {
 	if chars, n, ok := unitsOf(t); ok {
 		return unitSource{lex.NewWindows(chars, n), nil}

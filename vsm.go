@@ -11,8 +11,15 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// This file has the vector space model: texts as vectors of weighted features, and their exact
-// cosine. internal/cosine does the arithmetic and the joins; [VectorIndex] searches vectors, and a
+// This file has the vector space model: texts as vectors of weighted features, and their exact cosine, the sum of the products of
+// the weights over the product of the lengths. In the example of S000, two texts have the weights (30, 20, 20, 10, 0) and (40, 0, 30, 20, 10):
+//
+//	dot product   30·40 + 20·0 + 20·30 + 10·20 + 0·10  = 2000
+//	lengths       √(30² + 20² + 20² + 10²)             = √1800
+//	              √(40² + 30² + 20² + 10²)             = √3000
+//	cosine        2000 / √(1800 · 3000)                = 0.8606629658
+//
+// internal/cosine does the arithmetic and the joins; [VectorIndex] searches vectors, and a
 // [github.com/neardup/neardup/dedup.Deduplicator] is built on them.
 
 // A Term is a feature of a document and its weight there.
@@ -21,30 +28,27 @@ type Term struct {
 	Weight  float32 // finite
 }
 
-// A Vector is a document in the vector space model (Wang 2016 §2, Li 2015): the weights of its
-// distinct features, in ascending order of their hashes. Features are known by 64-bit hashes only,
-// so no vocabulary is kept. Among a million features, the chance that any two have the same hash is
-// 3 in 10⁸.
+// A Vector is a document in the vector space model (Wang 2016 §2, Li 2015): the weights of its distinct features, in
+// ascending order of their hashes. Features are known by 64-bit hashes only, so no vocabulary is kept. Among a million
+// features, the chance that any two have the same hash is 3 in 10⁸.
 //
-// [NewVector] makes a vector from terms in any order. In a vector that is made otherwise, features
-// must ascend, all different and none 0, and weights must be finite. If they do not, indexes return
-// an error, joins panic, and the measures are wrong.
+// [NewVector] makes a vector from terms in any order. In a vector that is made otherwise, features must ascend, all
+// different and none 0, and weights must be finite. If they do not, indexes return an error, joins panic, and the
+// measures are wrong.
 //
-// Weights have 24 bits, so the product of two is exact in a float64, and sums are in the order of
-// the features. So all measures are the same on every platform. They take time linear in both
-// vectors, and do not change them.
+// Weights have 24 bits, so the product of two is exact in a float64, and sums are in the order of the features. So all
+// measures are the same on every platform. They take time linear in both vectors, and do not change them.
 type Vector []Term
 
-// NewVector makes a vector of terms in any order. It sorts terms in place, and the Vector keeps
-// that memory. Weights of equal features are added up in the order in which they come. A NaN weight
-// counts as 0, infinite weights and sums become the largest finite number, and feature 0 becomes 1.
-// Terms whose weight is 0 in the end are left out.
+// NewVector makes a vector of terms in any order. It sorts terms in place, and the Vector keeps that memory. Weights of
+// equal features are added up in the order in which they come. A NaN weight counts as 0, infinite weights and sums
+// become the largest finite number, and feature 0 becomes 1. Terms whose weight is 0 in the end are left out.
 func NewVector(terms []Term) Vector {
 	return asVector(cosine.Merge(asTerms(terms)))
 }
 
-// VectorOf makes a vector of features of one's own, by their names: their hashes are those of
-// [HashFeature]. Weights are rounded to 24 bits, and treated as those of [NewVector].
+// VectorOf makes a vector of features of one's own, by their names: their hashes are those of [HashFeature]. Weights
+// are rounded to 24 bits, and treated as those of [NewVector].
 func VectorOf(weights map[string]float64) Vector {
 	terms := make([]Term, 0, len(weights))
 	for feature, weight := range weights {
@@ -69,9 +73,8 @@ func termsOf(vectors []Vector) cosine.Slice[[]cosine.Term] {
 	return unsafe.Slice((*[]cosine.Term)(unsafe.Pointer(unsafe.SliceData(vectors))), len(vectors))
 }
 
-// Vector returns the vector of a document, with the same features and weights as
-// [Fingerprinter.Features]. The hash of a feature is always xxh3, with the seed if Hash is a
-// [SeededHash]. A document without features has an empty vector.
+// Vector returns the vector of a document, with the same features and weights as [Fingerprinter.Features]. The hash of
+// a feature is always xxh3, with the seed if Hash is a [SeededHash]. A document without features has an empty vector.
 func (f *Fingerprinter) Vector(doc Document) Vector {
 	r := f.extractor(toTerms)
 	r.document(doc)
@@ -94,10 +97,9 @@ func (a Vector) Dot(b Vector) float64 { return cosine.Dot(asTerms(a), asTerms(b)
 // Norm returns the Euclidean length of a vector (Wang 2016 eq. 2). That of an empty vector is 0.
 func (a Vector) Norm() float64 { return math.Sqrt(cosine.Square(asTerms(a))) }
 
-// Cosine returns the cosine of the angle between two vectors (Wang 2016 eq. 1), from −1 to 1. It is
-// exactly 1 for equal vectors, and 0 for vectors that share no feature; it is below 0 only if there
-// are negative weights. A vector without terms has no direction: its cosine with everything is 0,
-// also with itself.
+// Cosine returns the cosine of the angle between two vectors (Wang 2016 eq. 1), from −1 to 1. It is exactly 1 for equal
+// vectors, and 0 for vectors that share no feature; it is below 0 only if there are negative weights. A vector without
+// terms has no direction: its cosine with everything is 0, also with itself.
 func (a Vector) Cosine(b Vector) float64 {
 	return cosine.Of(a.Dot(b), cosine.Square(asTerms(a)), cosine.Square(asTerms(b)))
 }
@@ -119,23 +121,21 @@ func checkVectors(vectors []Vector) {
 	}
 }
 
-// VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are
-// positions, A < B; pairs are ordered by B and then by A. It is exact: it yields what comparing all
-// vectors by [Vector.Cosine] would. If the context ends, its error comes last, with an empty Pair.
+// VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are positions, A < B;
+// pairs are ordered by B and then by A. It is exact: it yields what comparing all vectors by [Vector.Cosine] would. If
+// the context ends, its error comes last, with an empty Pair.
 //
-// It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must
-// not change while the loop runs.
+// It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must not change while the
+// loop runs.
 //
-// It uses all processors. It keeps 8 bytes for each term whose feature another vector has too, and
-// 8 more if the term enters the lists of the join, 24 bytes for each vector, and 4 more for each
-// vector and processor.
+// It uses all processors. It keeps 8 bytes for each term whose feature another vector has too, and 8 more if the term
+// enters the lists of the join, 24 bytes for each vector, and 4 more for each vector and processor.
 func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq2[Pair[int], error] {
 	checkVectors(vectors)
 	return similarPairs(ctx, cosine.Pairs(termsOf(vectors), least))
 }
 
-// similarPairs turns the pairs of internal/cosine into those of this package, and ends when the
-// context does.
+// similarPairs turns the pairs of internal/cosine into those of this package, and ends when the context does.
 func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq2[Pair[int], error] {
 	return func(yield func(Pair[int], error) bool) {
 		stopped := false

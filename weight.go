@@ -8,35 +8,39 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// A Weight is a value, not a function, for two reasons: the version can spell it out, and the
-// package can see what it depends on (needs). A weight that is a factor of the token times the
-// count is linear: every occurrence can be added at once, without collecting the features of the
-// text. The machinery that uses this is in extract.go.
+// Which words tell what a text is about? Those that it has often, and few other texts have: tf-idf. Of the text "fish and chips, chips", in a corpus
+// of three texts, Product{Count, IDF} makes
+//
+//	feature   count n   texts with it df   ln(3/df)   weight n·ln(3/df)
+//	fish         1             3             0             0
+//	and          1             2             0.405         0.405
+//	chips        2             1             1.099         2.197
+//
+// A Weight is a value, not a function, for two reasons: the version can spell it out, and the package can see what it
+// depends on (needs). A weight that is a factor of the token times the count is linear: every occurrence can be added
+// at once, without collecting the features of the text. The machinery that uses this is in extract.go.
 
-// A Weight says how much a feature of a document counts. Combine weights by [Product], for
-// example
+// A Weight says how much a feature of a document counts. Combine weights by [Product], for example
 //
 //	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
 //
-// [Fingerprinter.Version] spells them out. How often a feature occurs counts only through a factor
-// such as [Count] or [LogCount]: a weight without one counts each feature once.
+// [Fingerprinter.Version] spells them out. How often a feature occurs counts only through a factor such as [Count] or
+// [LogCount]: a weight without one counts each feature once.
 //
-// To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and
-// may return negative numbers; the result is rounded to a multiple of 2⁻²⁰.
+// To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and may return negative
+// numbers; the result is rounded to a multiple of 2⁻²⁰.
 //
-// A type of your own may have three more methods. Version() string spells the weight out in
-// [Fingerprinter.Version]; without it, [Fingerprinter.Custom] must name the weight. TokenOnly()
-// bool reports that the weight depends on the token alone, neither on its count nor on the rest of
-// the document. Parts() []Weight returns the weights that it is made of, which are checked with it,
-// and says what it needs. Package papers has the weights of single documents.
+// A type of your own may have three more methods. Version() string spells the weight out in [Fingerprinter.Version];
+// without it, [Fingerprinter.Custom] must name the weight. TokenOnly() bool reports that the weight depends on the
+// token alone, neither on its count nor on the rest of the document. Parts() []Weight returns the weights that it is
+// made of, which are checked with it, and says what it needs. Package papers has the weights of single documents.
 //
-// Count times factors that depend on the token alone is a linear weight. Then the factors are
-// rounded, and added as often as the token occurs. So sums are exact, a common scale of the factors
-// changes nothing, and a text needs no map of its features. With other weights, the features of a
-// text are counted first and weighed at its end.
+// Count times factors that depend on the token alone is a linear weight. Then the factors are rounded, and added as
+// often as the token occurs. So sums are exact, a common scale of the factors changes nothing, and a text needs no map
+// of its features. With other weights, the features of a text are counted first and weighed at its end.
 type Weight interface {
-	// Weigh returns the weight of all occurrences of f together. f and its fields must not be
-	// changed, nor kept after the call.
+	// Weigh returns the weight of all occurrences of f together. f and its fields must not be changed, nor kept after
+	// the call.
 	Weigh(f *Feature) float64
 }
 
@@ -45,13 +49,13 @@ type Feature struct {
 	Token         // its first occurrence
 	Count float64 // how often it occurs
 
-	// Title says that the feature occurs in the title: the text up to the end of the first line
-	// that has a letter, a digit or an emoji. Marked says that it occurs in a sentence with a
-	// marker; it is set only if the weight has [Markers] with Sentence.
+	// Title says that the feature occurs in the title: the text up to the end of the first line that has a letter, a
+	// digit or an emoji. Marked says that it occurs in a sentence with a marker; it is set only if the weight has
+	// [Markers] with Sentence.
 	Title, Marked bool
 
-	// The lengths, in characters, of the shortest and the longest feature of the document. They are
-	// for weights of your own.
+	// The lengths, in characters, of the shortest and the longest feature of the document. They are for weights of your
+	// own.
 	Shortest, Longest int
 
 	key uint64 // see featureKey; 0 if not known
@@ -76,27 +80,27 @@ func (o Occurrences) Weigh(f *Feature) float64 {
 	return f.Count
 }
 
-// A Constant is the same weight for every feature. Constant(1) treats a text as a set: a feature
-// counts once, however often it occurs.
+// A Constant is the same weight for every feature. Constant(1) treats a text as a set: a feature counts once, however
+// often it occurs.
 type Constant float64
 
 // Weigh implements [Weight].
 func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 
-// IDF weighs a feature by its inverse document frequency: features that few documents of a corpus
-// have count much. If df of the N documents have it, the weight is
+// IDF weighs a feature by its inverse document frequency: features that few documents of a corpus have count much. If
+// df of the N documents have it, the weight is
 //
 //	ln(N / df)            by default: Wang 2019 eq. (3), Zhang 2020 (no smoothing)
 //	ln((N+1) / (df+½))    if Smooth
 //
-// A feature that no document had has df 1, or 0 with Smooth. After [StatisticsBuilder.Prune] it has
-// the largest df that was forgotten. A feature that all documents have weighs nothing without
-// Smooth, and next to nothing with it; a text of such features alone has the fingerprint 0 (see
-// [Fingerprint64]). Every feature has the weight 1 if the corpus is empty or Statistics is nil.
+// A feature that no document had has df 1, or 0 with Smooth. After [StatisticsBuilder.Prune] it has the largest df that
+// was forgotten. A feature that all documents have weighs nothing without Smooth, and next to nothing with it; a text
+// of such features alone has the fingerprint 0 (see [Fingerprint64]). Every feature has the weight 1 if the corpus is
+// empty or Statistics is nil.
 //
-// The statistics must have been made with the same normalizer, tokenizer, fields and secret as the
-// Fingerprinter has. [Fingerprinter.Version] checks this in full and returns an error. The methods
-// that fingerprint a text check only what is quick to compare, and panic.
+// The statistics must have been made with the same normalizer, tokenizer, fields and secret as the Fingerprinter has.
+// [Fingerprinter.Version] checks this in full and returns an error. The methods that fingerprint a text check only what
+// is quick to compare, and panic.
 type IDF struct {
 	// Statistics are the document frequencies. nil gives every feature the weight 1.
 	Statistics *Statistics
@@ -136,8 +140,8 @@ func boost(on bool, factor float64) float64 {
 	return factor
 }
 
-// A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in
-// [Fingerprinter.Version], and elsewhere panics.
+// A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in [Fingerprinter.Version],
+// and elsewhere panics.
 type Product []Weight
 
 // Weigh implements [Weight].
@@ -166,8 +170,7 @@ type (
 	composite interface{ Parts() []Weight }
 )
 
-// needsOf returns what w needs. Of a type of the caller's own it assumes everything, except what
-// its methods rule out.
+// needsOf returns what w needs. Of a type of the caller's own it assumes everything, except what its methods rule out.
 func needsOf(w Weight) needs {
 	switch w := w.(type) {
 	case nil, Occurrences:
@@ -196,8 +199,7 @@ func needsOf(w Weight) needs {
 	return n
 }
 
-// isLinear reports whether w is Count times factors that depend neither on the count nor on the
-// rest of the document.
+// isLinear reports whether w is Count times factors that depend neither on the count nor on the rest of the document.
 func isLinear(w Weight) bool {
 	switch w := w.(type) {
 	case nil:
@@ -228,9 +230,9 @@ func weights(w Weight, each func(Weight)) {
 	}
 }
 
-// checkWeight returns an error if w is wrong, or does not fit these features. With thorough it
-// compares the features of statistics by their versions, which takes a digest of each dictionary
-// and set of lines. Without it, it does only what is cheap enough for every text.
+// checkWeight returns an error if w is wrong, or does not fit these features. With thorough it compares the features of
+// statistics by their versions, which takes a digest of each dictionary and set of lines. Without it, it does only what
+// is cheap enough for every text.
 func checkWeight(w Weight, of *features, thorough bool) (err error) {
 	var lexicon *Lexicon // that of Markers with Sentence, of which there can be one
 	fail := func(format string, args ...any) {
@@ -314,8 +316,8 @@ func (p Product) Version() string {
 	return "(" + strings.Join(parts, "*") + ")"
 }
 
-// weightVersion spells a weight out, or returns "custom" for one of the caller's own without a
-// Version method. w must have passed checkWeight.
+// weightVersion spells a weight out, or returns "custom" for one of the caller's own without a Version method. w must
+// have passed checkWeight.
 func weightVersion(w Weight) string {
 	if w == nil {
 		return "nil"
@@ -326,8 +328,8 @@ func weightVersion(w Weight) string {
 	return "custom"
 }
 
-// tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF},
-// in this order. This is the most common weight, and it has a fast path.
+// tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF}, in this order. This
+// is the most common weight, and it has a fast path.
 func tableOf(w Weight) (*Statistics, *idfTable) {
 	p, _ := w.(Product)
 	if len(p) != 2 {
