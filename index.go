@@ -14,7 +14,7 @@ import (
 )
 
 // This file has the index that finds all fingerprints within a Hamming distance of a query, and misses
-// none. That is the pigeonhole principle. Take the distance 3 and cut the 64 bits into four blocks of 16.
+// none. It rests on the pigeonhole principle. Take the distance 3 and cut the 64 bits into four blocks of 16.
 // Three bits that differ are in at most three blocks, so at least one block is the same in both:
 //
 //	block      1      2      3      4
@@ -25,14 +25,13 @@ import (
 // So there are four tables, one for each block. A table maps the 2¹⁶ values of its block to the fingerprints
 // that have it. A search looks up one bucket in each table and compares what is in there: of a million
 // fingerprints, 4 · 10⁶/2¹⁶ = 61 are compared. A fingerprint that shares no block with the query has four
-// differences or more, and need not be looked at.
+// differences or more, so it need not be looked at.
 //
-// A larger distance needs more blocks, which are shorter, so more fingerprints share one. Two ways around
-// this are in internal/hamming (plan.go): to look up all values within one to three bits of the query's in fewer
-// and longer blocks, and to have a table for every combination of blocks, which takes memory. A model of
-// the costs chooses by the number of fingerprints, the distance and IndexOptions.Memory. Where neither
-// helps, as among a million at the distance 13, all are compared. A bucket that is much fuller than the
-// others is split in the same way by the bits that are left.
+// A larger distance needs more blocks, which are shorter, so more fingerprints share one. There are two ways around this in
+// internal/hamming (plan.go). One is fewer, longer blocks, of which all values within one to three bits are looked up: with the distance 7
+// and four blocks, some block has at most one difference. The other is more, shorter blocks, and a table for each combination of them, which
+// takes memory. A cost model chooses by the number of fingerprints, the distance and IndexOptions.Memory. Where neither helps, as among a million
+// at the distance 13, all are compared. A bucket that is much fuller than the others gets tables of its own, of the bits outside its block.
 //
 // The index changes while it is read. internal/store keeps the documents in immutable parts ("runs"), each with
 // tables of its own, and in a tail of the last changes, which is compared one by one. A search goes through all.
@@ -50,12 +49,12 @@ import (
 // All methods may be called from several goroutines at once. Methods that change the index take
 // turns. Methods that read never wait: a search sees the index as it was when its loop began, with
 // every change that had returned by then, and each change as a whole or not at all. The body of a
-// loop may change the index. Now and then an addition builds a small part of the index, which takes a
-// few milliseconds. Large parts are built by a goroutine that ends by itself. AddAll and Compact build
-// the form that is searched fastest.
+// loop may change the index. Now and then an Add builds a small part of the index, which takes a few
+// milliseconds. Large parts are built in the background. AddAll and Compact leave the index in its
+// fastest form.
 //
-// A fingerprint takes 50 to 64 bytes with an id of 64 bits (see [IndexOptions].Memory), and for a
-// while twice that while parts are rebuilt. An index holds at most 2³⁰ fingerprints; adding more is
+// A fingerprint of 64 bits takes 50 to 64 bytes with an id of 64 bits (see [IndexOptions].Memory), and
+// twice that while parts are rebuilt. An index holds at most 2³⁰ fingerprints; adding more is
 // an error. Ids that are not equal to themselves (NaN) can be added, but not found by Get or deleted.
 type Index[ID comparable, F Fingerprint] struct {
 	persistent
@@ -76,7 +75,7 @@ type IndexOptions struct {
 	// the index choose by its size and by Memory.
 	Blocks int
 
-	// Memory is about how many bytes a fingerprint may take, including an id of 64 bits. More
+	// Memory is roughly how many bytes a fingerprint may take, with an id of 64 bits. More
 	// memory allows more tables. 0 means 64 for fingerprints of 64 bits, and 128 for 128 bits.
 	// Buckets that are split take more.
 	Memory int
@@ -107,7 +106,7 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 	case o.Blocks < 0 || o.Blocks > width:
 		return nil, fmt.Errorf("%d blocks of %d bits", o.Blocks, width)
 	case o.Blocks != 0 && o.Blocks <= distance:
-		return nil, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", o.Blocks, distance, distance+1)
+		return nil, fmt.Errorf("%d blocks guarantee nothing at the distance %d: use %d or more", o.Blocks, distance, distance+1)
 	case o.Blocks != 0 && hamming.Binomial(o.Blocks, distance) > hamming.MaxTables:
 		return nil, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", o.Blocks, distance, hamming.Binomial(o.Blocks, distance), hamming.MaxTables)
 	case o.Memory < 0:
@@ -148,11 +147,11 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 //
 // Ids may be of any integer or string type, or of a type that implements
 // [encoding.BinaryUnmarshaler] and [encoding.BinaryAppender] (or BinaryMarshaler). If such an id
-// cannot be written, or reads back as another id, that is an error of the whole index.
+// cannot be written, or reads back as another id, the whole index fails.
 //
-// The first error of an index stays: damage in a file that a search or a change met, a file that could
-// not be written, or that the index was closed. Every method that returns an error returns this one
-// too. The index accepts no more changes then; Sync and Close still write those from before. An index
+// The first error of an index is permanent: damage in a file that a search or a change found, a file that
+// could not be written, or that the index was closed. Every method that returns an error returns this
+// one too. The index takes no more changes then; Sync and Close still write the earlier ones. An index
 // in memory has no errors.
 //
 // Files that are damaged, or that are not files of this package, give an [ErrDamaged]. OpenIndex
@@ -174,7 +173,7 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
 
 // Get returns the fingerprint that is stored under an id, and whether there is one. It looks
-// through the last changes one by one.
+// through the latest changes, of which there are some hundreds at most.
 func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
 	e, ok, err := ix.s.Get(id)
 	if ok {
@@ -372,8 +371,8 @@ func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 
 // Groups groups the stored fingerprints by [Index.Pairs]: every group of two or more, in the order of
 // adding of their first members. [GroupPairs] says what the linkages mean, and what they cost; with
-// [SingleLinkage], equal fingerprints cost no more than others. Of equally good ones, the document that was
-// added first is kept.
+// [SingleLinkage], many equal fingerprints do not make it slower. If several documents could represent a group
+// equally well, the one that was added first is kept.
 func (ix *Index[ID, F]) Groups(ctx context.Context, by Linkage) ([]Group[ID], error) {
 	ids, fps, err := ix.collect()
 	if err != nil {
@@ -426,7 +425,7 @@ func (ix *Index[ID, F]) add(id ID, fp F) error {
 // at once. It rebuilds the whole index with them, like Compact. That is much faster than adding one
 // by one if they are more than about a hundredth of what is stored. In an index with files, they
 // are on the disk when AddAll returns nil. After any error, also that of the context, the index is
-// as it was. The sequence must not change the index: that would wait for itself forever.
+// as it was. The sequence must not change the index: that would deadlock.
 func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		return collectAll(ctx, fingerprints, func(id ID, fp F) {
@@ -438,7 +437,7 @@ func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F
 
 // SearchAndAdd is [Index.Search] and [Index.Add] in one step: it returns the stored fingerprints
 // within the distance of fp, and stores fp, as Li 2015 §2.3 does with every new row. Of two calls
-// at the same time, one finds the other's fingerprint. A fingerprint that had the same id is
+// at the same time with near fingerprints, the second finds that of the first. A fingerprint that had the same id is
 // replaced and not returned. The nearest come first, and equally near ones in the order of adding.
 // After an error fp is not stored.
 func (ix *Index[ID, F]) SearchAndAdd(ctx context.Context, id ID, fp F) ([]Match[ID], error) {
@@ -467,8 +466,8 @@ func (ix *Index[ID, F]) ExistsAndAdd(ctx context.Context, id ID, fp F) (bool, er
 // error (see [OpenIndex]), Delete removes nothing and returns it.
 func (ix *Index[ID, F]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
-// DeleteFunc removes every document for which del returns true, and returns how many that was. del
-// must not use the index. It takes time for all that is stored.
+// DeleteFunc removes every document for which del returns true, and returns their number. del
+// must not use the index. It visits every stored document.
 func (ix *Index[ID, F]) DeleteFunc(del func(Entry[ID, F]) bool) (int, error) {
 	return ix.s.DeleteEach(deleteRule(del, fpOf[F]))
 }

@@ -66,7 +66,7 @@ func asVector(terms []cosine.Term) Vector {
 	return unsafe.Slice((*Term)(unsafe.Pointer(unsafe.SliceData(terms))), len(terms))
 }
 
-var _ = Term(cosine.Term{}) // or else it does not compile
+var _ = Term(cosine.Term{}) // compiles only if the fields are the same, as the conversions need
 
 // termsOf is asTerms for many vectors.
 func termsOf(vectors []Vector) cosine.Slice[[]cosine.Term] {

@@ -8,8 +8,8 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// Which words tell what a text is about? Those that it has often, and few other texts have: tf-idf. Of the text "fish and chips, chips", in a corpus
-// of three texts, Product{Count, IDF} makes
+// Which words tell what a text is about? Those that occur often in it (tf, the term frequency) and in few other texts (idf, the inverse document
+// frequency). For the text "fish and chips, chips" in a corpus of that text, "fish and peas" and "fish", Product{Count, IDF} gives
 //
 //	feature   count n   texts with it df   ln(3/df)   weight n·ln(3/df)
 //	fish         1             3             0             0
@@ -17,15 +17,15 @@ import (
 //	chips        2             1             1.099         2.197
 //
 // A Weight is a value, not a function, for two reasons: the version can spell it out, and the package can see what it
-// depends on (needs). A weight that is a factor of the token times the count is linear: every occurrence can be added
-// at once, without collecting the features of the text. The machinery that uses this is in extract.go.
+// depends on (needs). A weight is linear if it is the count times factors that depend on the token alone: then each
+// occurrence is added as it is read, without collecting the features of the text. The machinery that uses this is in extract.go.
 
 // A Weight says how much a feature of a document counts. Combine weights by [Product], for example
 //
 //	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
 //
 // [Fingerprinter.Version] spells them out. How often a feature occurs counts only through a factor such as [Count] or
-// [LogCount]: a weight without one counts each feature once.
+// [LogCount]: a weight without one counts each feature once. No Weight at all is Count.
 //
 // To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and may return negative
 // numbers; the result is rounded to a multiple of 2⁻²⁰.
@@ -33,11 +33,11 @@ import (
 // A type of your own may have three more methods. Version() string spells the weight out in [Fingerprinter.Version];
 // without it, [Fingerprinter.Custom] must name the weight. TokenOnly() bool reports that the weight depends on the
 // token alone, neither on its count nor on the rest of the document. Parts() []Weight returns the weights that it is
-// made of, which are checked with it, and says what it needs. Package papers has the weights of single documents.
+// made of: they are checked too, and what they depend on is what it depends on. Package papers has weights of single papers.
 //
 // Count times factors that depend on the token alone is a linear weight. Then the factors are rounded, and added as
-// often as the token occurs. So sums are exact, a common scale of the factors changes nothing, and a text needs no map
-// of its features. With other weights, the features of a text are counted first and weighed at its end.
+// often as the token occurs. So sums are exact, and a text needs no map of its features. With other weights, the
+// features of a text are counted first, and weighed when the text ends.
 type Weight interface {
 	// Weigh returns the weight of all occurrences of f together. f and its fields must not be changed, nor kept after
 	// the call.
@@ -94,8 +94,8 @@ func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 //	ln((N+1) / (df+½))    if Smooth
 //
 // A feature that no document had has df 1, or 0 with Smooth. After [StatisticsBuilder.Prune] it has the largest df that
-// was forgotten. A feature that all documents have weighs nothing without Smooth, and next to nothing with it; a text
-// of such features alone has the fingerprint 0 (see [Fingerprint64]). Every feature has the weight 1 if the corpus is
+// Prune removed. A feature that all documents have weighs next to nothing with Smooth, and nothing without it; then a
+// text of such features alone has the fingerprint 0 (see [Fingerprint64]). Every feature has the weight 1 if the corpus is
 // empty or Statistics is nil.
 //
 // The statistics must have been made with the same normalizer, tokenizer, fields and secret as the Fingerprinter has.
