@@ -326,3 +326,41 @@ func contentOf[ID comparable](d *Deduplicator[ID], id ID) *content.Content {
 	c := d.contents.At(d.docs.At(slot).content)
 	return &c
 }
+
+// TestInCollection: where hardly any pair is in doubt, those that are found are right; where most pairs are none, fewer of those that
+// look like copies are.
+func TestInCollection(t *testing.T) {
+	count := func(pairs map[float64]int) (e Estimate, plain float64) {
+		var c tally
+		for odds, n := range pairs {
+			p := 1 / (1 + math.Exp(-odds))
+			found := &edge{verdict: verdict{probability: p}}
+			if p >= 0.5 {
+				found.kind = neardup.Revised
+				plain += float64(n) * (1 - p)
+			}
+			for range n {
+				c.count(found, false, neardup.AllKinds, 0)
+			}
+		}
+		return c.estimate(&Options{Probability: 0.5}), plain
+	}
+	copies, plain := count(map[float64]int{5: 500, 1: 400, -0.5: 20})
+	if copies.Pairs != 900 || plain < 100 || copies.Wrong > plain/3 || copies.InCollection(0.7) < 0.85 {
+		t.Errorf("copies: %v; %.0f by the probabilities; 0.7 is %.2f", copies, plain, copies.InCollection(0.7))
+	}
+	rare, plain := count(map[float64]int{5: 5, 1: 40, -1: 300, -3: 3000})
+	if rare.Pairs != 45 || rare.Wrong < 1.5*plain || rare.InCollection(0.7) > 0.5 {
+		t.Errorf("rare: %v; %.0f by the probabilities; 0.7 is %.2f", rare, plain, rare.InCollection(0.7))
+	}
+	for _, e := range []Estimate{copies, rare} {
+		for p := 0.0; p < 1; p += 0.05 {
+			if e.InCollection(p) > e.InCollection(p+0.05) {
+				t.Errorf("%v: %.2f is likelier than %.2f", e, p, p+0.05)
+			}
+		}
+	}
+	if least, most := copies.Likely(100, 120); least != 45 || most != 120 {
+		t.Errorf("likely %d to %d", least, most)
+	}
+}

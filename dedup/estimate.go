@@ -35,7 +35,7 @@ type Estimate struct {
 
 	// What the numbers are made of: how many of these pairs are found, and how many are not, by the logarithm of their odds without
 	// the Bias of the Options, in steps of a quarter from −6 on. The first and the last step have everything beyond.
-	Found, NotFound [oddsBins]int
+	Found, NotFound [48]int
 	Bias            float64
 
 	// By this the odds of a pair are multiplied for the share of near-duplicates in the collection; 0 means 1.

@@ -32,6 +32,9 @@ func TestUnion(t *testing.T) {
 				if z.Pairs != x.Pairs+y.Pairs {
 					t.Errorf("%d pairs of different contents, not %d and %d", z.Pairs, x.Pairs, y.Pairs)
 				}
+				if x.Merge(y) != z || (Estimate{}).Merge(z) != z {
+					t.Errorf("%v, merged of two parts, is not %v", x.Merge(y), z)
+				}
 				for i, n := range z.Histogram {
 					if n != x.Histogram[i]+y.Histogram[i] {
 						t.Errorf("the curve has %d pairs at %d, not %d and %d", n, i, x.Histogram[i], y.Histogram[i])
