@@ -414,7 +414,7 @@ func TestNewIndexRefuses(t *testing.T) {
 	}{
 		{-1, IndexOptions{}, "distance -1"},
 		{65, IndexOptions{}, "distance 65"},
-		{3, IndexOptions{Blocks: 3}, "needs 4 or more"},
+		{3, IndexOptions{Blocks: 3}, "use 4 or more"},
 		{3, IndexOptions{Blocks: -4}, "-4 blocks"},
 		{3, IndexOptions{Blocks: 65}, "65 blocks of 64 bits"},
 		{3, IndexOptions{Blocks: 21}, "1330 tables"},
