@@ -93,7 +93,7 @@ func (u *units) insert(r rune, ccc uint8, composes bool) {
 		class = ucd.CombiningClass(last)
 	}
 	switch {
-	case class == ccc, class < ccc && !composes: // another mark of its class blocks it
+	case class == ccc, class < ccc && !composes: // a mark of its class blocks it, or it composes with nothing
 		u.used += utf8.EncodeRune(u.buf[u.used:], r)
 		return
 	case class == 0 && r != dotAbove && lastClass(last) <= ccc: // it comes last, behind a single character
