@@ -40,10 +40,12 @@ type entry struct {
 var colours = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255}, color.RGBA{136, 34, 85, 255},
+	color.RGBA{51, 34, 136, 255}, color.RGBA{153, 153, 51, 255}, color.RGBA{220, 20, 60, 255},
 }
 
 var marks = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{}, draw.CircleGlyph{},
+	draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{},
 }
 
 // New returns an empty plot with a title. x and y are the labels of the axes; they should name the
