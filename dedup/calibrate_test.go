@@ -330,8 +330,7 @@ func contentOf[ID comparable](d *Deduplicator[ID], id ID) *content.Content {
 // TestInCollection: where hardly any pair is in doubt, those that are found are right; where most pairs are none, fewer of those that
 // look like copies are.
 func TestInCollection(t *testing.T) {
-	count := func(pairs map[float64]int) (e Estimate, plain float64) {
-		var c tally
+	count := func(pairs map[float64]int) (c Estimate, plain float64) {
 		for odds, n := range pairs {
 			p := 1 / (1 + math.Exp(-odds))
 			found := &edge{verdict: verdict{probability: p}}
@@ -343,7 +342,8 @@ func TestInCollection(t *testing.T) {
 				c.count(found, false, neardup.AllKinds, 0)
 			}
 		}
-		return c.estimate(&Options{Probability: 0.5}), plain
+		c.settle(&Options{Probability: 0.5})
+		return c, plain
 	}
 	copies, plain := count(map[float64]int{5: 500, 1: 400, -0.5: 20})
 	if copies.Pairs != 900 || plain < 100 || copies.Wrong > plain/3 || copies.InCollection(0.7) < 0.85 {

@@ -315,15 +315,14 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	}
 	type result struct {
 		edges    []edge
-		compared tally
+		compared Estimate
 	}
 	return func(yield func(edge) bool) {
 		found, most, whole := &edges{}, s.mostEdges(), true
-		var compared tally
 		walk(ctx, s, func(w *judge.Worker, i int32, r *result) {
 			r.edges = s.edgesOf(w, i, &r.compared, r.edges)
 		}, func(r result) bool {
-			compared.add(&r.compared)
+			found.estimate.add(&r.compared)
 			if whole = whole && len(found.all)+len(r.edges) <= most; whole {
 				found.all = append(found.all, r.edges...)
 			} else {
@@ -338,7 +337,8 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 			return true
 		})
 		if whole && ctx.Err() == nil && s.files() == nil {
-			found.rank, found.estimate = s.rank, compared.estimate(s.options)
+			found.rank = s.rank
+			found.estimate.settle(s.options)
 			s.kept.Lock()
 			s.kept.edges, s.kept.atEdges, s.kept.oldEdges = found, s.changes, s.oldDocs
 			s.kept.Unlock()
@@ -387,7 +387,7 @@ func (s *snapshot[ID]) announce(number int) {
 }
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
-func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, compared *tally, found []edge) []edge {
+func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, compared *Estimate, found []edge) []edge {
 	for _, j := range s.nearer(w, i) {
 		score := w.Score(s.order[i], s.order[j])
 		e := edge{j, i, verdict{similarity: score.Similarity, probability: score.Probability}}

@@ -48,13 +48,7 @@ func (t Estimate) Merge(other Estimate) Estimate {
 	if t.Probability == 0 && t.Similarity == 0 {
 		t.Probability, t.Similarity, t.Bias = other.Probability, other.Similarity, other.Bias
 	}
-	for i, n := range other.Histogram {
-		t.Histogram[i] += n
-	}
-	for bin := range t.Found {
-		t.Found[bin] += other.Found[bin]
-		t.NotFound[bin] += other.NotFound[bin]
-	}
+	t.add(&other)
 	t.expect()
 	return t
 }
@@ -92,22 +86,17 @@ const (
 	mostOdds = oddsBins * oddsBin / 2
 )
 
-// A tally counts the pairs that were compared.
-type tally struct {
-	byProbability [20]int
-	found, missed [oddsBins]int // by log odds
-}
-
-// count takes a pair into account. bias is that of the Options, which says nothing of how the documents look.
-func (t *tally) count(e *edge, isTemplate bool, kinds neardup.Kind, bias float64) {
-	into := &t.missed
+// count counts a pair that was compared. Until expect is called, an Estimate has nothing but such counts. bias is that of the Options, which
+// says nothing of how the documents look.
+func (t *Estimate) count(e *edge, isTemplate bool, kinds neardup.Kind, bias float64) {
+	into := &t.NotFound
 	switch {
 	case e.kind&kinds != 0:
-		into = &t.found
+		into = &t.Found
 	case isTemplate || e.kind != 0: // a pair of a kind that does not count
 		return
 	}
-	t.byProbability[min(int(e.probability*20), 19)]++
+	t.Histogram[min(int(e.probability*20), 19)]++
 	switch p := e.probability; {
 	case p >= 1:
 		into[oddsBins-1]++
@@ -120,13 +109,13 @@ func (t *tally) count(e *edge, isTemplate bool, kinds neardup.Kind, bias float64
 }
 
 // add adds the counts of a part.
-func (t *tally) add(part *tally) {
-	for i, n := range part.byProbability {
-		t.byProbability[i] += n
+func (t *Estimate) add(part *Estimate) {
+	for i, n := range part.Histogram {
+		t.Histogram[i] += n
 	}
-	for bin := range t.found {
-		t.found[bin] += part.found[bin]
-		t.missed[bin] += part.missed[bin]
+	for bin := range t.Found {
+		t.Found[bin] += part.Found[bin]
+		t.NotFound[bin] += part.NotFound[bin]
 	}
 }
 
@@ -139,14 +128,12 @@ const (
 	usualPairs = 10
 )
 
-// estimate returns what the counts say.
-func (t *tally) estimate(o *Options) Estimate {
-	e := Estimate{Probability: o.Probability, Bias: o.Bias, Histogram: t.byProbability, Found: t.found, NotFound: t.missed}
-	if o.Similarity > 0 {
-		e.Probability, e.Similarity = 0, o.Similarity
+// settle sets the border of the Options, and what follows from the counts.
+func (t *Estimate) settle(o *Options) {
+	if t.Probability, t.Bias = o.Probability, o.Bias; o.Similarity > 0 {
+		t.Probability, t.Similarity = 0, o.Similarity
 	}
-	e.expect()
-	return e
+	t.expect()
 }
 
 // expect sets what follows from Found and NotFound.
@@ -193,10 +180,11 @@ func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	if all := s.edges(ctx); all != nil {
 		return all.estimate, cmp.Or(ctx.Err(), s.files())
 	}
-	var t tally // there are too many edges to keep them
+	var t Estimate // there are too many edges to keep them
 	for p := range s.scores(ctx) {
 		e := edge{verdict: verdict{p.Similarity, p.Probability, p.kind}}
 		t.count(&e, p.IsTemplate, s.options.Kinds, s.options.Bias)
 	}
-	return t.estimate(s.options), cmp.Or(ctx.Err(), s.files())
+	t.settle(s.options)
+	return t, cmp.Or(ctx.Err(), s.files())
 }

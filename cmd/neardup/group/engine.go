@@ -16,7 +16,7 @@ type Engine interface {
 	// Find finds the pairs, if they are wanted, and the groups.
 	Find(wantPairs bool) (*Found, error)
 	// Estimate says how right the decisions are expected to be; see [dedup.Deduplicator.Estimate].
-	Estimate(ctx context.Context) (dedup.Estimate, error)
+	Estimate() (dedup.Estimate, error)
 	// PairsFrom returns the pairs with a new document from a probability on.
 	PairsFrom(least float64) ([]neardup.Pair[int], error)
 	// Explain says why two documents are near-duplicates, or not.
@@ -94,7 +94,7 @@ func (e *engine[ID]) Find(wantPairs bool) (*Found, error) {
 	return f, nil
 }
 
-func (e *engine[ID]) Estimate(ctx context.Context) (dedup.Estimate, error) { return e.d.Estimate(ctx) }
+func (e *engine[ID]) Estimate() (dedup.Estimate, error) { return e.d.Estimate(context.Background()) }
 
 func (e *engine[ID]) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
 	s := e.settings

@@ -2,7 +2,6 @@ package write
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -45,7 +44,7 @@ type page struct {
 
 // Report writes the page, and returns how many pairs it has.
 func (r *Results) Report(w io.Writer) (int, error) {
-	t, err := r.Engine.Estimate(context.Background())
+	t, err := r.Engine.Estimate()
 	if err != nil {
 		return 0, err
 	}
@@ -77,19 +76,19 @@ func (r *Results) Report(w io.Writer) (int, error) {
 	return len(p.Pairs), p.Report.Write(w)
 }
 
-// reason says what is to be expected of the pairs of the page, in pairs of documents, as the page counts them.
+// reason says what is to be expected of the pairs of the page: in pairs of documents, as the page counts them.
 func reason(pairs []neardup.Pair[int], border float64, t dedup.Estimate) string {
-	found, wrong, missed := 0, 0.0, 0.0
+	t.Pairs, t.Wrong, t.Missed = 0, 0, 0
 	for _, p := range pairs {
 		if is := t.InCollection(p.Probability); p.Probability >= border {
-			found++
-			wrong += 1 - is
+			t.Pairs++
+			t.Wrong += 1 - is
 		} else {
-			missed += is
+			t.Missed += is
 		}
 	}
-	least, most := t.Likely(wrong, found)
-	return fmt.Sprintf("Near-duplicates from a probability of %.2f on; about %.0f of %d pairs are wrong, likely %d to %d, and about %.0f are missed", border, wrong, found, least, most, missed)
+	said := t.String()
+	return strings.ToUpper(said[:1]) + said[1:]
 }
 
 // show puts pairs and their documents onto the page, without texts.
