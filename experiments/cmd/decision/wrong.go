@@ -1,58 +1,35 @@
 package main
 
-import "math"
+import (
+	"math"
 
-// This file says how many of the found pairs are wrong, as a Deduplicator does (dedup/estimate.go): by the probabilities
-// themselves, and corrected for the share of near-duplicates in the collection (Saerens, Latinne and Decaestecker 2002).
-
-// The constants of dedup/estimate.go, which were chosen by the table that this file prints.
-const (
-	usualShare = 0.4
-	usualPairs = 10
+	"github.com/neardup/neardup/dedup"
 )
 
-// expected returns how many pairs above even odds are none, and how many are expected to be: by their probabilities, and in the
-// collection.
-func (e *evidence) expected(m model) (found, wrong int, plain, corrected float64) {
-	odds := make([]float64, len(e.pairs)) // of the pairs that are no near-duplicates
-	all := float64(usualPairs)
+// This file says how many of the found pairs are wrong: by the probabilities themselves, and as a Deduplicator expects it in the
+// collection (dedup.Estimate). The constants of dedup/estimate.go were chosen by the table that it prints.
+
+// expected returns how many pairs above even odds are not near-duplicates, and how many their probabilities say. t is what a Deduplicator would
+// expect of the pairs.
+func (e *evidence) expected(m model) (wrong int, plain float64, t dedup.Estimate) {
 	for i := range e.pairs {
 		p := &e.pairs[i]
 		z := m.logOdds(&p.x)
-		odds[i] = math.Exp(-z)
-		if all += float64(p.n); z >= 0 {
-			found += int(p.n)
+		into := &t.NotFound
+		if z >= 0 {
+			into = &t.Found
 			wrong += int(p.n - p.hits)
 			plain += float64(p.n) * sigmoid(-z)
 		}
+		into[min(max(int((z+6)*4), 0), len(into)-1)] += int(p.n)
 	}
-	factor, share := 1.0, usualShare
-	for range 200 {
-		factor = share / (1 - share) * (1 - usualShare) / usualShare
-		next := usualPairs * usualShare
-		for i := range e.pairs {
-			next += float64(e.pairs[i].n) * factor / (factor + odds[i])
-		}
-		share = min(max(next/all, 1e-6), 1-1e-6)
-	}
-	for i := range e.pairs {
-		if odds[i] <= 1 {
-			corrected += float64(e.pairs[i].n) * odds[i] / (factor + odds[i])
-		}
-	}
-	return found, wrong, plain, corrected
+	return wrong, plain, t.Merge(dedup.Estimate{})
 }
 
 // isClose reports whether a number that was expected is within a factor of 1.5 of the true one, or within 5.
 func isClose(expected float64, true int) bool {
 	n := float64(true)
 	return math.Abs(expected-n) <= 5 || expected > 0 && n > 0 && max(expected/n, n/expected) <= 1.5
-}
-
-// isLikely reports whether a true number is within the range that dedup.Estimate.Likely gives.
-func isLikely(expected float64, true int) bool {
-	n := float64(true)
-	return n >= expected/2-5 && n <= 2*expected+10
 }
 
 // wrong prints how many pairs are wrong of every collection of which people know the truth, of the silver ones, and of those with
@@ -68,18 +45,20 @@ func (r *report) wrong() {
 		if !ok {
 			m = r.fitted.all
 		}
-		found, wrong, plain, corrected := e.expected(m)
+		wrong, plain, t := e.expected(m)
+		least, most := t.Likely(t.Wrong, t.Pairs)
+		isLikely := wrong >= least && wrong <= most
 		n++
 		if isClose(plain, wrong) {
 			plainClose++
 		}
-		if isClose(corrected, wrong) {
+		if isClose(t.Wrong, wrong) {
 			close++
 		}
-		if isLikely(corrected, wrong) {
+		if isLikely {
 			likely++
 		}
-		r.printf("| %s | %d | %d | %.1f | %.1f | %t | %t |\n", e.name, found, wrong, plain, corrected, isClose(corrected, wrong), isLikely(corrected, wrong))
+		r.printf("| %s | %d | %d | %.1f | %.1f | %t | %t |\n", e.name, t.Pairs, wrong, plain, t.Wrong, isClose(t.Wrong, wrong), isLikely)
 	}
 	r.printf("\n%d collections; close by the probabilities %d, in the collection %d; likely %d\n", n, plainClose, close, likely)
 }
