@@ -66,13 +66,18 @@ const few = 64
 // signFew is Sign for few features. Their bins are known, so nobody looks for them.
 func signFew(s []uint32, hashes []uint64) {
 	var own [few]uint8
+	borrowFrom(s, addFew(s, hashes, &own))
+}
+
+// addFew is Add for a few features, and returns their bins, in own.
+func addFew[B uint8 | uint16](s []uint32, hashes []uint64, own *[few]B) []B {
 	bins := uint64(len(s))
 	for i, h := range hashes {
 		bin, place := bits.Mul64(h, bins)
 		s[bin] = min(s[bin], uint32(place>>33))
-		own[i&(few-1)] = uint8(bin)
+		own[i&(few-1)] = B(bin)
 	}
-	borrowFrom(s, own[:len(hashes)])
+	return own[:len(hashes)]
 }
 
 // borrowFrom gives each empty bin the value of one of the bins in own, which may be there several
@@ -231,14 +236,14 @@ func offerValues(s []uint32, empty int) {
 // A lenders has the orders of signatures of more than [tabled] values, by the bins that lend.
 type lenders struct {
 	// rows[b][i] says when bin i gets to bin b: in a try, or later in a round of offers. nil is a row that
-	// nobody has made yet. Never is not known: with 4,096 bins, one in ten million.
+	// nobody has made yet. [kernel.Never] is not known: with 4,096 bins, one in ten million.
 	rows []atomic.Pointer[[]uint16]
 }
 
 var wide [MaxValues + 1]atomic.Pointer[lenders]
 
-// lendersOf returns the orders for signatures of k values. Each row of them takes 2·k bytes and some 25·k ns,
-// once, so all of 4,096 values take 32 MB.
+// lendersOf returns the orders for signatures of k values. Each row of them takes 2·k bytes, and some 130·k ns once. So with 4,096
+// values a row takes half a millisecond, and all rows take 32 MB.
 func lendersOf(k int) *lenders {
 	if t := wide[k].Load(); t != nil {
 		return t
@@ -293,14 +298,9 @@ func borrowWide(s []uint32) {
 // signWide is Sign for few features and more than [tabled] values.
 func signWide(s []uint32, hashes []uint64) {
 	var own [few]uint16
-	bins := uint64(len(s))
-	for i, h := range hashes {
-		bin, place := bits.Mul64(h, bins)
-		s[bin] = min(s[bin], uint32(place>>33))
-		own[i] = uint16(bin)
-	}
-	slices.Sort(own[:len(hashes)])
-	borrowRows(s, slices.Compact(own[:len(hashes)]))
+	bins := addFew(s, hashes, &own)
+	slices.Sort(bins)
+	borrowRows(s, slices.Compact(bins))
 }
 
 // most is the largest number of rows from which a signature borrows.
