@@ -32,8 +32,9 @@ func compose(text string) (composed string, at []int) {
 		}
 		whole := lex.Bytes(text[from:i])
 		out = ucd.AppendNormalized(out, whole, ucd.NFC)
+		isSame := string(out[done:]) == string(whole)
 		for n := 1; n <= len(out)-done; n++ {
-			if string(out[done:]) == string(whole) {
+			if isSame {
 				at = append(at, from+n)
 			} else {
 				at = append(at, i)
