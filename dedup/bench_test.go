@@ -34,6 +34,17 @@ func benchText(n int) string {
 	return b.String()
 }
 
+// addBenchTexts adds the first n texts.
+func addBenchTexts(d *Deduplicator[int], n int) error {
+	return d.AddAll(bg, func(yield func(int, neardup.Document) bool) {
+		for i := range n {
+			if !yield(i, neardup.Text(benchText(i))) {
+				return
+			}
+		}
+	})
+}
+
 // benchFiles makes a Deduplicator of n texts in files, and returns their path.
 func benchFiles(b *testing.B, n int) string {
 	path := filepath.Join(b.TempDir(), "documents")
@@ -41,14 +52,7 @@ func benchFiles(b *testing.B, n int) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	err = d.AddAll(bg, func(yield func(int, neardup.Document) bool) {
-		for i := range n {
-			if !yield(i, neardup.Text(benchText(i))) {
-				return
-			}
-		}
-	})
-	if err == nil {
+	if err = addBenchTexts(d, n); err == nil {
 		err = d.Close()
 	}
 	if err != nil {
@@ -71,14 +75,7 @@ func benchMemory(b *testing.B, n int) *Deduplicator[int] {
 	if err != nil {
 		b.Fatal(err)
 	}
-	err = d.AddAll(bg, func(yield func(int, neardup.Document) bool) {
-		for i := range n {
-			if !yield(i, neardup.Text(benchText(i))) {
-				return
-			}
-		}
-	})
-	if err != nil {
+	if err := addBenchTexts(d, n); err != nil {
 		b.Fatal(err)
 	}
 	return d

@@ -129,7 +129,7 @@ func (m *Maker) EachFeature(body string, take func(key uint64, feature string)) 
 // logCounts has the weights of small counts.
 var logCounts = func() (counts [256]float32) {
 	for n := range counts[1:] {
-		counts[n+1] = float32(1 + exact.Ln(float64(n+1)))
+		counts[n+1] = float32(exact.LogCount(float64(n + 1)))
 	}
 	return counts
 }()
@@ -139,5 +139,5 @@ func LogCount(n int) float32 {
 	if n < len(logCounts) {
 		return logCounts[n]
 	}
-	return float32(1 + exact.Ln(float64(n)))
+	return float32(exact.LogCount(float64(n)))
 }
