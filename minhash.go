@@ -73,8 +73,8 @@ func (m MinHash) values() int {
 	return m.Values
 }
 
-// Banding returns the one that a [SignatureIndex] of signatures of m has for a similarity, above 0 and at most 1: a candidate that is no
-// match costs a tenth of a match that is no candidate. It takes some 100 µs for 128 values, and panics if the similarity is out of range.
+// Banding returns the banding that a [SignatureIndex] of signatures of m uses for a similarity, above 0 and at most 1. It counts a false
+// candidate as a tenth of a missed match. It takes some 100 µs for 128 values, and panics if the similarity is out of range.
 func (m MinHash) Banding(similarity float64) Banding {
 	return Banding(minhash.BestBanding(m.values(), similarity, minhash.Price))
 }

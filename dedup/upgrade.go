@@ -16,14 +16,14 @@ import (
 
 // An oldForm is how an earlier version kept documents.
 type oldForm struct {
-	version *strings.Replacer // makes what it said of its settings of what is said today
+	version *strings.Replacer // turns the version line of today into the one of then
 	words   int               // of a document
-	gone    int               // the place of a word that documents have no more, or −1
+	gone    int               // the place of a word that documents no longer have, or −1
 }
 
 // oldForms has the latest first.
 var oldForms = []oldForm{
-	// What is decomposed in a text was not composed.
+	// The lexer did not compose decomposed characters.
 	{strings.NewReplacer("neardup=2", "neardup=1"), content.StoredWords, -1},
 	// Nor were there signatures, and a document had one word more.
 	{strings.NewReplacer("neardup=2", "neardup=1", " documents=levels:3", " profiles=levels:2", " documents=own:3", " profiles=of:2"), content.StoredWords + 1, 4},

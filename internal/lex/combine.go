@@ -148,9 +148,9 @@ func hasDot(character []byte) bool {
 	return true
 }
 
-// Fold returns s as the lexer would spell it inside a token: every letter, mark and emoji folded,
-// what is decomposed composed, and ignored characters removed. Unlike the lexer it keeps separators, byte for byte, so invalid
-// UTF-8 survives too. Use it to prepare words that are compared with tokens, such as stop words.
+// Fold returns s as the lexer would spell it inside a token: every letter, mark and emoji folded, decomposed
+// characters composed, and ignored characters removed. Unlike the lexer it keeps separators, byte for byte, so
+// invalid UTF-8 survives too. Use it to prepare words that are compared with tokens, such as stop words.
 //
 // The result may be longer than s, because the folded form of a character can take more bytes.
 func Fold(s string) string {

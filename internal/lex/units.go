@@ -3,9 +3,9 @@
 //
 // The lexer folds letters (case, width, font), composes what is decomposed (combine.go), skips
 // separators, drops ignored characters such as soft hyphens, and attaches combining marks to the
-// character before them. Which character is what
-// comes from package ucd and does not depend on the Go toolchain. Time is linear in the text, and
-// memory is bounded by the longest window, whatever the bytes.
+// character before them. Which character is what comes from package ucd and does not depend on the
+// Go toolchain. Time is linear in the text, and memory is bounded by the longest window, whatever
+// the bytes.
 //
 // The core is units.go. Two kinds of readers are built on it: Windows for tokenizers, whose strings
 // may be kept, and Batch for hashing without allocation.
