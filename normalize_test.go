@@ -272,3 +272,25 @@ func BenchmarkNormalizer(b *testing.B) {
 		}
 	}
 }
+
+// TestBuilderWithoutBoilerplate: lines are counted before any are left out.
+func TestBuilderWithoutBoilerplate(t *testing.T) {
+	build := func(n Normalizer) *Boilerplate {
+		b := BoilerplateBuilder{Normalizer: n}
+		b.Add("all rights reserved by us\none two three")
+		b.Add("all rights reserved by us\nfour five six")
+		return b.Build(2)
+	}
+	first := build(Normalizer{})
+	if again := build(Normalizer{Boilerplate: first}); first.Len() != 1 || again.Len() != 1 {
+		t.Errorf("%d lines, and again %d", first.Len(), again.Len())
+	}
+	var file bytes.Buffer
+	if _, err := first.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	var read Boilerplate // of a damaged file, nothing is read
+	if _, err := read.ReadFrom(bytes.NewReader(file.Bytes()[:file.Len()-1])); err == nil || read.Len() != 0 {
+		t.Errorf("%d lines, %v", read.Len(), err)
+	}
+}

@@ -293,3 +293,16 @@ func TestCheckRecord(t *testing.T) {
 		t.Errorf("a misspelt name: %v", err)
 	}
 }
+
+// TestCountryVersion: the country counts for telephone numbers alone.
+func TestCountryVersion(t *testing.T) {
+	version := func(form ValueForm, country string) string {
+		return must((&Fingerprinter{Fields: []Field{{Name: "a", Form: form, Country: country}}}).Version())
+	}
+	if version(TextValue, "86") != version(TextValue, "") {
+		t.Error("the country counts for texts")
+	}
+	if version(PhoneValue, "86") == version(PhoneValue, "") {
+		t.Error("the country does not count for telephone numbers")
+	}
+}

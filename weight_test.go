@@ -604,3 +604,18 @@ func TestCountTwice(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestMarkersTwoStopLists: what is known of one list of stop words does not hold for another.
+func TestMarkersTwoStopLists(t *testing.T) {
+	markers := NewLexicon("therefore")
+	check := func(stop string) error {
+		f := Fingerprinter{Tokenizer: Words{StopWords: NewLexicon(stop)}, Weight: Markers{Lexicon: markers}}
+		return f.Check()
+	}
+	if err := check("the"); err != nil {
+		t.Error(err)
+	}
+	if check("therefore") == nil {
+		t.Error("a marker is a stop word, and that is no error")
+	}
+}

@@ -257,3 +257,27 @@ func TestTakenSlot(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestPreferOther: a member that is preferred is kept, also if its text is another one.
+func TestPreferOther(t *testing.T) {
+	const text = "The committee met on Thursday to discuss the repairs of the old bridge over the river, and agreed that the work should begin in spring before the floods arrive."
+	d := made[int](t, Options{})
+	d.Add(0, neardup.Text(text))
+	d.Add(1, neardup.Text(text+" Nobody spoke against it."))
+	groups := must(d.Groups(bg, Grouping[int]{Prefer: func(a, b Entry[int]) bool { return a.Number < b.Number }}))
+	if len(groups) != 1 || groups[0].Keep != 0 {
+		t.Errorf("%+v", groups)
+	}
+}
+
+// TestTwoWords: a text of two words has no run of three, and so all of its words are compared as they stand.
+func TestTwoWords(t *testing.T) {
+	d := made[string](t, Options{})
+	d.Add("a", neardup.Text("annual report"))
+	d.Add("b", neardup.Text("annual report 2020"))
+	for _, q := range must(d.Explain("a", "b")).Quantities {
+		if h := 1.0 / 6; q.Name == "changes at the beginning" && math.Abs(q.Value-h/(h+0.05)) > 1e-9 { // one word of three, in one of the texts
+			t.Errorf("%+v", q)
+		}
+	}
+}

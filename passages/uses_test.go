@@ -470,3 +470,59 @@ func TestMostSources(t *testing.T) {
 		}
 	}
 }
+
+// TestMostRuns: a search yields so many runs of a document at most.
+func TestMostRuns(t *testing.T) {
+	var stored, text strings.Builder
+	for i := range 40 { // 1,600 runs
+		fmt.Fprintf(&stored, "one two three four five x%d ", i)
+		fmt.Fprintf(&text, "one two three four five y%d ", i)
+	}
+	f, err := New[int](Options{Length: Length{Words: 5}})
+	if err == nil {
+		err = f.Add(0, stored.String())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range f.Search(context.Background(), text.String()) {
+		if err != nil || len(m.Runs) != mostMatchRuns {
+			t.Errorf("%d runs, %v", len(m.Runs), err)
+		}
+	}
+}
+
+// TestParagraphSeparator: U+2029 ends a paragraph.
+func TestParagraphSeparator(t *testing.T) {
+	line := distinct("a", 12)
+	text := line + "\u2029six seven"
+	cuts := cutsOf(t, Cutting{Paragraphs: true}, line, text)
+	if len(cuts) != 1 {
+		t.Fatalf("%+v", cuts)
+	}
+	if left, err := cuts[0].Apply(text, ""); err != nil || left != "six seven" {
+		t.Errorf("%q, %v", left, err)
+	}
+}
+
+// TestFirstSource: of sources that cover as much, the one that was added first counts.
+func TestFirstSource(t *testing.T) {
+	f, err := New[int](Options{Length: Length{Words: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := f.Add(i, distinct("a", 12)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for c, err := range f.Coverage(context.Background()) {
+		want := 0
+		if c.Number == 0 {
+			want = 1
+		}
+		if err != nil || len(c.Sources) != 1 || c.Sources[0].Number != want {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}

@@ -319,3 +319,26 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestLinksAcrossLevels: a text with the signatures of short and of long texts is linked to one that is long only.
+func TestLinksAcrossLevels(t *testing.T) {
+	s, err := shard.NewSigner(dedup.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := make([]string, 100)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d", i)
+	}
+	links, linked := shard.NewLinks(0, 1), 0
+	for n := range 2 {
+		x, err := s.Sign(neardup.Text(strings.Join(words[:99+n], " ")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		links.Add(uint32(n), &x)
+	}
+	if err := links.Find(t.Context(), func(a, b uint32) { linked++ }); err != nil || linked == 0 {
+		t.Errorf("%d links, %v", linked, err)
+	}
+}
