@@ -121,7 +121,7 @@ func (k *keeper[ID]) edgesAt(i int32) []edge {
 // isNear reports whether two documents are near-duplicates.
 func (k *keeper[ID]) isNear(a, b uint32) bool {
 	i, j := k.contentOf(a), k.contentOf(b)
-	if k.edges == nil || i == j || !k.isFresh(i) && !k.isFresh(j) {
+	if k.edges == nil || i == j {
 		_, ok := k.verdict(a, b)
 		return ok
 	}

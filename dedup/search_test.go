@@ -238,6 +238,16 @@ func TestSearchInCrowd(t *testing.T) {
 		}
 		break
 	}
+	// One that is put again with the same text stays where it is, so it finds what a search does.
+	for id := 0; id < len(letters); id += 100 {
+		want := listed(d.Search(t.Context(), letters[id]))[1:] // after itself
+		found := must(d.SearchAndAdd(t.Context(), id, letters[id]))
+		for _, m := range want {
+			if !slices.Contains(found, m) {
+				t.Errorf("letter %d finds %v in a search, but not when it is put again", id, m)
+			}
+		}
+	}
 }
 
 // TestTakenSlot: what a search remembers of a document that was deleted does not hold for the one that takes its place.
