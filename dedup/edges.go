@@ -118,15 +118,22 @@ func (c *crowd) has(i int32) bool { return c.all || c.of[i] }
 // isEmpty reports whether nobody is in the crowd.
 func (c *crowd) isEmpty() bool { return !c.all && len(c.of) == 0 }
 
-// crowdIn returns the crowd of contents with these neighbours. Without lists, too many have too many neighbours.
+// crowdIn returns the crowd of contents with these neighbours. Without lists, and unless neighbours are searched for, too many have too
+// many neighbours.
 func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
-	c := &crowd{all: lists == nil, of: map[int32]bool{}}
-	if c.all {
-		return c
-	}
-	slots := lists.Crowded()
-	if lists.Most() > judge.Crowded {
+	c := &crowd{of: map[int32]bool{}}
+	var slots []uint32
+	switch {
+	case lists == nil && !s.isSearch():
+		c.all = true
+	case lists == nil:
+		for _, i := range s.reached() {
+			slots = append(slots, s.order[i])
+		}
+	case lists.Most() > judge.Crowded:
 		slots = s.order
+	default:
+		slots = lists.Crowded()
 	}
 	var mu sync.Mutex
 	parallel.Chunks(len(slots), func(_, from, to int) {
@@ -140,6 +147,32 @@ func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
 		}
 	})
 	return c
+}
+
+// reached returns the contents, ascending, that may have an edge which is of interest: those with a new document and their neighbours. The
+// snapshot is ready.
+func (s *snapshot[ID]) reached() []int32 {
+	switch {
+	case s.rank != nil: // the sequence has all that have neighbours
+		return slices.Sorted(slices.Values(s.sequence))
+	case !s.isSearch():
+		return s.which(func(int32) bool { return true })
+	}
+	near := make([][]int32, (len(s.sequence)+parallel.Chunk-1)/parallel.Chunk)
+	parallel.Chunks(len(s.sequence), func(number, from, to int) {
+		w := s.judge.Worker()
+		for _, i := range s.sequence[from:to] {
+			near[number] = append(near[number], i)
+			for _, n := range w.NearOfAll(s.order[i]) {
+				if j := s.position[n.Slot]; j >= 0 {
+					near[number] = append(near[number], j)
+				}
+			}
+		}
+	})
+	all := slices.Concat(near...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // isSearch reports whether so few documents are new that their neighbours are better searched for: a search takes about as long as
@@ -402,15 +435,24 @@ func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, compared *Estimate, fou
 
 // lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
 // their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in beside, which may be nil, are
-// known already.
-func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
-	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) }
+// known already; of old contents, those in beside and in old are all that count.
+func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside, old *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
+	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) || s.isOld(i) }
+	known := func(i int32) (found []edge) {
+		if beside != nil {
+			found = beside.of(i)
+		}
+		if s.isOld(i) {
+			found = append(found, old.of(i)...)
+		}
+		return found
+	}
 	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
 	if !s.crowd().isEmpty() {
 		perLook = 1
 	}
 	for next < len(contents) && isKnown(contents[next]) {
-		use(contents[next], beside.of(contents[next]))
+		use(contents[next], known(contents[next]))
 		next++
 	}
 	contents = contents[next:]
@@ -421,7 +463,7 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside *inc
 		for k, i := range part {
 			switch {
 			case isKnown(i):
-				found[k] = beside.of(i)
+				found[k] = known(i)
 			case !covered(i) && ctx.Err() == nil:
 				found[k] = s.edgesWith(w, i)
 			}
@@ -474,6 +516,42 @@ func (x *incident) of(i int32) (found []edge) {
 		found = append(found, e)
 	}
 	return found
+}
+
+// mostOld is with how many old contents a new one in a crowd has edges: it goes to the most similar of them, and each costs a millisecond or two.
+const mostOld = 16
+
+// withOld returns the edges of new contents with old ones, as far as beside lacks them: in a crowd, those with the nearest ones. So what is
+// looked up grows with what is new, not with an old crowd. It returns nil without old documents.
+func (s *snapshot[ID]) withOld(ctx context.Context, beside *incident) *incident {
+	if s.oldDocs == 0 {
+		return nil
+	}
+	var all []edge
+	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
+		if s.isOld(i) || beside != nil && !s.crowd().has(i) {
+			return
+		}
+		slot, from, missed := s.order[i], len(*found), 0
+		isCrowded := w.IsCrowded(slot)
+		for n := range w.Nearest(slot) {
+			j := s.position[n.Slot]
+			if j < 0 || !s.isOld(j) {
+				continue
+			}
+			v, ok := s.options.judge(w, slot, n.Slot)
+			if missed++; ok {
+				*found, missed = append(*found, edge{j, i, v}), 0
+			}
+			if isCrowded && (missed == mostMissedBySearch || len(*found)-from == mostOld) {
+				break
+			}
+		}
+	}, func(found []edge) bool {
+		all = append(all, found...)
+		return ctx.Err() == nil
+	})
+	return incidentTo(len(s.order), all)
 }
 
 // beside returns all edges of which one content at least is outside of the crowd, if there is one; others may be among them. It returns

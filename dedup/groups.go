@@ -169,8 +169,8 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 	if !s.ready(ctx) {
 		return byContent
 	}
-	beside := s.beside(ctx)
-	of := slices.Sorted(slices.Values(s.sequence))
+	beside, of := s.beside(ctx), s.reached()
+	old := s.withOld(ctx, beside)
 	at, before := s.among(of)
 	for n, root := range graph.CentresOf(len(of), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
@@ -180,7 +180,7 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 		for k, i := range is {
 			contents[k] = of[i]
 		}
-		s.lookUp(ctx, contents, beside, func(i int32) bool { return covered(int(at[i])) }, func(i int32, found []edge) {
+		s.lookUp(ctx, contents, beside, old, func(i int32) bool { return covered(int(at[i])) }, func(i int32, found []edge) {
 			near := make([]graph.Edge, 0, len(found))
 			for _, e := range found {
 				if s.joins(&e) {

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -237,6 +238,60 @@ func TestGroupsOld(t *testing.T) {
 							t.Errorf("old %d, %s: %v is a pair, and %d is in no group", old, name, pair, pair[1])
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestFewNew: groups, families and pairs are the same whether the neighbours of all documents are listed or, as of a few new ones among many
+// old ones, searched for. In a crowd too, old or new.
+func TestFewNew(t *testing.T) {
+	t.Parallel()
+	rnd := seeded(t, 56)
+	texts := englishA.collection(rnd, 150)
+	var words []string
+	for range 150 {
+		words = append(words, fmt.Sprint("word", rnd.IntN(30_000)))
+	}
+	for i := range 270 { // versions of one page, more than are compared with each other
+		version := slices.Clone(words)
+		version[rnd.IntN(len(version))] = fmt.Sprint("word", i)
+		texts = append(texts, strings.Join(version, " "))
+	}
+	for _, with := range []struct {
+		name  string
+		texts []string
+	}{{"alone", texts[:150]}, {"crowd", texts}} {
+		rnd.Shuffle(len(with.texts), func(i, j int) { with.texts[i], with.texts[j] = with.texts[j], with.texts[i] })
+		n := len(with.texts)
+		for _, few := range []int{1, n/fewSearched - 1} {
+			of := func(isListed bool) (said []string) {
+				d := made[int](t, Options{})
+				for i, text := range with.texts {
+					d.Add(i, neardup.Text(text))
+				}
+				if must(d.SearchN(bg, neardup.Text("this sorts all of them"), 1)); isListed {
+					must(d.Groups(bg, Grouping[int]{})) // keeps the lists
+				}
+				s := must(d.snapshot(n - few))
+				if s.ready(bg); !s.isSearch() || (s.rank != nil) != isListed {
+					t.Fatalf("%s, %d new: few: %t, neighbours are listed: %t", with.name, few, s.isSearch(), s.rank != nil)
+				}
+				if said = append(said, fmt.Sprint(must(d.Groups(bg, Grouping[int]{Old: n - few})))); with.name == "crowd" {
+					return said // since Pairs compares all of it
+				}
+				for _, by := range linkages {
+					said = append(said, fmt.Sprint(by, must(d.Groups(bg, Grouping[int]{Linkage: by, Old: n - few}))))
+				}
+				pairs := listed(d.PairsSince(bg, n-few))
+				slices.SortFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Or(p.A-q.A, p.B-q.B) })
+				return append(said, fmt.Sprint(pairs))
+			}
+			searched, joined := of(false), of(true)
+			for k := range searched {
+				if searched[k] != joined[k] {
+					t.Errorf("%s, %d new: when searched for\n%.2000s\nwhen listed\n%.2000s", with.name, few, searched[k], joined[k])
 				}
 			}
 		}
