@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -536,4 +537,17 @@ func BenchmarkIndexAdd(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(fps)), "ns/fingerprint")
+}
+
+// TestNearestComplement: the farthest fingerprint is found too when many are asked for.
+func TestNearestComplement(t *testing.T) {
+	ix, err := NewIndex[string, Fingerprint64](3, IndexOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.Add("far", 0)
+	got, err := ix.Nearest(context.Background(), ^Fingerprint64(0), 1001)
+	if err != nil || len(got) != 1 || got[0].Distance != 64 {
+		t.Errorf("got %v, %v", got, err)
+	}
 }

@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -708,5 +709,41 @@ func BenchmarkOpenIndex(b *testing.B) {
 			b.ReportMetric(float64(time.Since(start).Nanoseconds())/200_000, "ns/search")
 			ix.Close()
 		})
+	}
+}
+
+// TestByteAfterRecords: a byte after the records is damage, though no record has it.
+func TestByteAfterRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	ix, err := OpenIndex[string, Fingerprint64](path, 3, IndexOptions{Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.Add("a", 1)
+	if err := errors.Join(ix.Compact(context.Background()), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := os.ReadFile(path)
+	end := len(bytes.TrimRight(b[:4096], "\x00"))
+	b[end] = 1
+	os.WriteFile(path, b, 0o666)
+	if _, err := OpenIndex[string, Fingerprint64](path, 3, IndexOptions{Version: "v"}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("byte %d changed: got %v", end, err)
+	}
+}
+
+// TestOtherIntegers: only int and uint read the ids of another width.
+func TestOtherIntegers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	ix, err := OpenIndex[int32, Fingerprint64](path, 3, IndexOptions{Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.Add(1, 1)
+	if err := errors.Join(ix.Compact(context.Background()), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenIndex[int64, Fingerprint64](path, 3, IndexOptions{Version: "v"}); !errors.Is(err, ErrVersion) {
+		t.Errorf("got %v", err)
 	}
 }

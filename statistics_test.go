@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/frequency"
 )
 
@@ -372,5 +374,23 @@ func BenchmarkStatistics(b *testing.B) {
 				s.Add(Text(text[i : i+10<<10]))
 			}
 		})
+	}
+}
+
+// TestKeysWrap: keys that would begin again from 0 are damage.
+func TestKeysWrap(t *testing.T) {
+	f := &Fingerprinter{}
+	of := f.features()
+	version, _ := of.version()
+	var b bytes.Buffer
+	w := format.NewWriter(&b, "statistics", version)
+	for _, record := range [][2]uint64{{1, 0}, {math.MaxUint64, 1}, {5, 1}} {
+		w.Uvarint(record[0])
+		w.Uvarint(record[1])
+		w.EndRecord()
+	}
+	w.Close()
+	if s, err := ReadStatistics(&b, f); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, %v", s, err)
 	}
 }

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -218,4 +219,15 @@ func FuzzVectorPairs(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLeaveCancelled: a loop that ends its context and then leaves is not called again.
+func TestLeaveCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	v := VectorOf(map[string]float64{"a": 1})
+	for range VectorPairs(ctx, []Vector{v, v, v}, 0.5) {
+		cancel()
+		break
+	}
 }

@@ -100,3 +100,22 @@ func TestAddAllFiles(t *testing.T) {
 		}
 	})
 }
+
+// TestAddAllEnds: what came before the context ended is stored.
+func TestAddAllEnds(t *testing.T) {
+	d, _ := New[int](Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	err := d.AddAll(ctx, func(yield func(int, neardup.Document) bool) {
+		for i := range 5 {
+			if i == 3 {
+				cancel()
+			}
+			if !yield(i, neardup.Text(fmt.Sprint("text number ", i))) {
+				return
+			}
+		}
+	})
+	if err != context.Canceled || d.Len() != 3 {
+		t.Errorf("got %v and %d documents, want 3", err, d.Len())
+	}
+}

@@ -364,3 +364,12 @@ func TestInCollection(t *testing.T) {
 		t.Errorf("likely %d to %d", least, most)
 	}
 }
+
+// TestEstimateLeavesTemplatesOut: pages of a template are no candidates of the estimate.
+func TestEstimateLeavesTemplatesOut(t *testing.T) {
+	var e Estimate
+	e.count(&edge{verdict: verdict{probability: 0.3}}, true, neardup.AllKinds, 0)
+	if e != (Estimate{}) {
+		t.Errorf("a pair of a template is counted: %+v", e)
+	}
+}

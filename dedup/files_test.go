@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // opened opens a Deduplicator, or fails.
@@ -691,4 +693,38 @@ func TestAddedTimes(t *testing.T) {
 		t.Errorf("%d documents are older than the test", n)
 	}
 	must(0, d.Close())
+}
+
+// TestFailedCompact: after a Compact that failed, the next one works.
+func TestFailedCompact(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "docs")
+	d, err := Open[int](path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for i := range 250000 {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	d.Add(1, neardup.Text(b.String())) // 2.6 MB
+	d.Add(2, neardup.Text("a text that stays"))
+	d.Delete(1)
+	os.Mkdir(path+store.Temporary, 0o777)
+	if err := d.Compact(context.Background()); err == nil {
+		t.Fatal("Compact could write where a folder is")
+	}
+	os.Remove(path + store.Temporary)
+	if err := d.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = Open[int](path, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Verify(); err != nil || d.Len() != 1 {
+		t.Error(d.Len(), err)
+	}
 }

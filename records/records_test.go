@@ -237,3 +237,26 @@ func TestScanRecord(t *testing.T) {
 		rows.Close()
 	}
 }
+
+type Deepest struct{ X, Y string }
+
+type deeper struct{ Deepest }
+
+type deep struct{ deeper }
+
+type outer struct{ deep }
+
+// TestDeeplyEmbedded: fields of a struct that is embedded three times over keep their own values.
+func TestDeeplyEmbedded(t *testing.T) {
+	got, err := Of(outer{deep{deeper{Deepest{"x", "y"}}}})
+	if want := (neardup.Record{"X": "x", "Y": "y"}); err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+// TestUintptr: a uintptr is a place in memory, not a value.
+func TestUintptr(t *testing.T) {
+	if fields, err := Fields[struct{ P uintptr }](); err == nil {
+		t.Errorf("got %v, want an error", fields)
+	}
+}

@@ -342,3 +342,11 @@ func TestLinksAcrossLevels(t *testing.T) {
 		t.Errorf("%d links, %v", linked, err)
 	}
 }
+
+// TestUnknownLevel: a signature of a level that does not exist is damage.
+func TestUnknownLevel(t *testing.T) {
+	var s shard.Signature
+	if _, err := s.Decode([]byte{8: 1 << 2}); err == nil {
+		t.Error("a signature of a level that there is not: no error")
+	}
+}

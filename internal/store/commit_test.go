@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -73,6 +74,29 @@ func TestCommit(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestFrameBetweenWindows: a frame after damage is found wherever the windows of the search end.
+func TestFrameBetweenWindows(t *testing.T) {
+	const window = 1 << 20
+	for begin := window - 16; begin <= window+24; begin++ {
+		j := &journal{Sum: 0x0102030405060708}
+		j.Frame = append(j.Begin(), "changes"...)
+		file := make([]byte, begin, begin+64)
+		copy(file[begin-8:], "\x08\x07\x06\x05\x04\x03\x02\x01")
+		file = append(file, j.End()...)
+		path := filepath.Join(t.TempDir(), "journal")
+		os.WriteFile(path, file, 0o666)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		j.File = f
+		if at, err := j.frameBehind(0, int64(len(file))); err != nil || at != int64(begin) {
+			t.Errorf("a frame at byte %d: got %d, %v", begin, at, err)
 		}
 	}
 }

@@ -147,3 +147,11 @@ func TestLastWay(t *testing.T) {
 		t.Errorf("%+v and %+v are not of one form", filled[0], filled[4])
 	}
 }
+
+// TestThreeQuarters: three of four equal fields are enough for the same form.
+func TestThreeQuarters(t *testing.T) {
+	a, b := Filled{1, []uint32{1, 2, 3, 4}}, Filled{1, []uint32{1, 2, 3, 5}}
+	if !Same(a, b) {
+		t.Error("three quarters in common: not the same form")
+	}
+}
