@@ -175,13 +175,14 @@ func (s *snapshot[ID]) reached() []int32 {
 	return slices.Compact(all)
 }
 
-// isSearch reports whether so few documents are new that their neighbours are better searched for: a search takes about as long as
-// to sort fewSearched contents.
+// isSearch reports whether so few documents are new that searching for their neighbours takes less time than listing those of all.
 func (s *snapshot[ID]) isSearch() bool {
 	return s.oldDocs > 0 && s.graph.IsSettled() && fewSearched*(s.docs.Len()-int(s.oldDocs)) < s.docs.Len()
 }
 
-const fewSearched = 16
+// fewSearched is how many documents there must be for each new one that is searched for. Of 100,000 English documents, groups take 0.06 s by
+// searches and 0.11 s by lists if one in 100 is new, the same if one in 32 is, and 0.25 and 0.19 s if one in 16 is.
+const fewSearched = 32
 
 // join lists the neighbours of all contents, or returns nil if there are too many or if the context ends.
 func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
