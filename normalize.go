@@ -2,11 +2,16 @@ package neardup
 
 import (
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
 )
 
-// internal/clean does the work. This file checks the settings and translates them.
+// This file has what happens to a text before it is cut into tokens: the Normalizer, and the lines that many documents have in common.
+// internal/clean does the work.
 
 // A Normalizer rewrites a text before it is cut into tokens, so that differences that do not matter
 // to you disappear. The zero value changes nothing. The steps that are set are taken in the order
@@ -109,4 +114,129 @@ func (n *Normalizer) steps() clean.Steps {
 		s.Drop = &u.Boilerplate.lines
 	}
 	return s
+}
+
+// Menus, footers and licences make different pages look alike. A BoilerplateBuilder counts in how
+// many documents of a collection each line occurs, and a Normalizer then leaves the common lines
+// out. Lines are compared by a hash of their words (clean.LineHash), so case, punctuation and white
+// space do not matter.
+
+// Boilerplate is a set of lines that are common in a collection: menus, footers, licences,
+// letterheads. A [Normalizer] leaves them out. [BoilerplateBuilder.Build] and [Boilerplate.ReadFrom]
+// make one. It does not change, and is safe for concurrent use. The zero value is the empty set.
+//
+// A line is stored as a 64-bit hash of its words, which takes eight bytes. So a line is wrongly
+// taken for a common one with a probability of 2⁻⁶⁴ times the number of lines. The hash has no
+// secret. Lines are compared as the earlier steps of the Normalizer leave them, so a set fits only
+// the settings it was made with.
+type Boilerplate struct{ lines clean.Lines }
+
+// A BoilerplateBuilder counts in how many documents each line occurs. The zero value is ready to
+// use. It takes about 40 bytes of memory for each distinct line; for a very large collection, add a
+// sample. It is not safe for concurrent use: give each worker its own and merge them.
+type BoilerplateBuilder struct {
+	// Normalizer is applied to the documents. Set it to the one that will leave the lines out,
+	// because its earlier steps change the lines. Its own Boilerplate is ignored.
+	Normalizer Normalizer
+
+	documents uint32
+	lines     map[uint64]lineCount // by hash
+}
+
+// A lineCount counts the documents that have a line. last is the number of the latest of them, so
+// that a document counts once even if it has the line several times.
+type lineCount struct{ documents, last uint32 }
+
+// Add counts the lines of a document. The order of the documents does not matter. There may be up
+// to 2³²−1 of them. It panics if the Normalizer is wrong.
+func (b *BoilerplateBuilder) Add(text string) {
+	if b.lines == nil {
+		b.lines = make(map[uint64]lineCount)
+	}
+	b.documents++
+	n := b.Normalizer
+	n.Boilerplate = nil
+	lines := n.steps().Stream()
+	lines.Each = func(line []byte) {
+		if h, ok := clean.LineHash(line); ok {
+			if c := b.lines[h]; c.last != b.documents {
+				b.lines[h] = lineCount{c.documents + 1, b.documents}
+			}
+		}
+	}
+	// Write in pieces, so that the rewritten text, which nobody needs, stays small.
+	for len(text) > 0 {
+		piece := text[:min(len(text), maxPiece)]
+		text = text[len(piece):]
+		lines.Write(lex.Bytes(piece), false)
+	}
+	lines.Write(nil, true)
+}
+
+// Merge adds the counts of other, which must have seen other documents, with the same Normalizer.
+func (b *BoilerplateBuilder) Merge(other *BoilerplateBuilder) {
+	if b.lines == nil {
+		b.lines = make(map[uint64]lineCount)
+	}
+	for h, c := range other.lines {
+		b.lines[h] = lineCount{documents: b.lines[h].documents + c.documents}
+	}
+	b.documents += other.documents
+}
+
+// Documents returns the number of documents added so far.
+func (b *BoilerplateBuilder) Documents() int { return int(b.documents) }
+
+// Build returns the lines that occur in at least min documents. A min below 2 means 2. The builder
+// may be used further.
+//
+// Copies of one document have all lines in common. So min should be larger than the largest group
+// of near-duplicates you expect, and equal texts should be added only once.
+func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
+	common := &Boilerplate{}
+	for h, c := range b.lines {
+		if int64(c.documents) >= int64(max(min, 2)) {
+			common.lines.Sorted = append(common.lines.Sorted, h)
+		}
+	}
+	slices.Sort(common.lines.Sorted)
+	return common
+}
+
+// Len returns the number of lines.
+func (b *Boilerplate) Len() int { return len(b.lines.Sorted) }
+
+// WriteTo writes b for [Boilerplate.ReadFrom], in a checksummed binary form of eight bytes a line.
+func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
+	f := format.NewWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
+	for _, h := range b.lines.Sorted {
+		f.Uint64(h)
+		f.EndRecord()
+	}
+	err := f.Close()
+	return f.To.N, err
+}
+
+// ReadFrom reads what [Boilerplate.WriteTo] wrote, in place of what b has. It reads r to the end. The errors are
+// those of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this package wrote the file. After one, b
+// is as it was. The file does not say which Normalizer it was made for.
+func (b *Boilerplate) ReadFrom(r io.Reader) (int64, error) {
+	read := format.Counter{W: io.Discard}
+	f, err := format.NewReader(io.TeeReader(r, &read), "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
+	if err != nil {
+		return read.N, err
+	}
+	var sorted []uint64
+	for f.Next() {
+		h := f.Uint64()
+		if n := len(sorted); n > 0 && h <= sorted[n-1] {
+			f.Fail("lines are not in order")
+			break
+		}
+		sorted = append(sorted, h)
+	}
+	if f.Err == nil {
+		b.lines.Sorted = sorted
+	}
+	return read.N, f.Err
 }
