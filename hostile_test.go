@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // hostilePieces are what a text without end is made of, to hurt one thing or
@@ -41,7 +42,7 @@ var hostilePieces = map[string]string{
 // the memory they take. That time is linear shows in BenchmarkHostile, and in that
 // this test ends.
 func TestHostile(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	const total, piece, bound = 8 << 20, 1 << 18, 5 << 20

@@ -1,17 +1,24 @@
 package neardup
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/internal/race"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -204,7 +211,7 @@ func randomSignatureOptions(rnd *rand.Rand) SignatureIndexOptions {
 func TestSignatureIndexModel(t *testing.T) {
 	t.Parallel()
 	seeds := shorter(120, 16)
-	if raceDetector {
+	if race.Enabled {
 		seeds = 24
 	}
 	for seed := range uint64(seeds) {
@@ -315,7 +322,7 @@ func TestSignatureIndexModel(t *testing.T) {
 func TestSignatureIndexLarge(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 4))
 	n := shorter(20_000, 3000)
-	if raceDetector {
+	if race.Enabled {
 		n = 4000
 	}
 	for _, o := range []SignatureIndexOptions{{}, {Bits: 1}, {Values: 256, Banding: Banding{100, 2}}, {Values: 100, Banding: Banding{33, 3}}} {
@@ -354,7 +361,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 				}
 			}
 			want, pairs := 0, 0
-			if !*full || raceDetector {
+			if !*full || race.Enabled {
 				break
 			}
 			for i, a := range sigs {
@@ -628,5 +635,479 @@ func TestSignatureIndexOfNothing(t *testing.T) {
 	}
 	if pairs := listed(ix.Pairs(bg)); len(pairs) != 0 {
 		t.Errorf("pairs: %v", pairs)
+	}
+}
+
+func TestBanding(t *testing.T) {
+	t.Parallel()
+	if got, want := (Banding{32, 4}).String(), "32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, b := range []Banding{{1, 1}, {32, 4}, {5, 25}, {64, 2}} {
+		for _, s := range []float64{0, 0.1, 0.5, 0.9, 1} {
+			if got, want := b.Probability(s), 1-math.Pow(1-math.Pow(s, float64(b.Rows)), float64(b.Bands)); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%v at %g: %g, want %g", b, s, got, want)
+			}
+		}
+	}
+	for _, test := range []struct {
+		values            int
+		similarity, price float64
+		want              Banding
+	}{
+		{128, 0.5, 1, Banding{25, 5}}, {128, 0.5, 0.1, Banding{32, 4}}, {128, 0.8, 0.1, Banding{14, 9}}, {1, 0.5, 1, Banding{1, 1}}, {128, 1, 1, Banding{1, 128}},
+	} {
+		if got := Banding(minhash.BestBanding(test.values, test.similarity, test.price)); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	// No other loses less.
+	for _, values := range []int{16, 50, shorter(128, 60)} {
+		for _, similarity := range []float64{0.2, 0.3, 0.5, 0.77, 0.9} {
+			for _, price := range []float64{0.03, 0.1, 1, 5} {
+				loss := func(b Banding) float64 {
+					const steps = 2000
+					sum := 0.0
+					for i := range steps {
+						s := (float64(i) + 0.5) / steps
+						if p := b.Probability(s); s < similarity {
+							sum += price * p / steps
+						} else {
+							sum += (1 - p) / steps
+						}
+					}
+					return sum
+				}
+				got := Banding(minhash.BestBanding(values, similarity, price))
+				for rows := 1; rows <= values; rows++ {
+					for bands := 1; bands <= values/rows; bands++ {
+						if loss(Banding{bands, rows}) < loss(got)-1e-4 {
+							t.Fatalf("%d values, %g, %g: %v loses %g, %v loses %g", values, similarity, price, got, loss(got), Banding{bands, rows}, loss(Banding{bands, rows}))
+						}
+					}
+				}
+			}
+		}
+	}
+	// The S-curve is what happens.
+	for _, o := range []SignatureIndexOptions{{}, {Values: 64, Bits: 8}} {
+		for _, j := range []float64{0.3, 0.5, 0.7} {
+			ix, err := NewSignatureIndex[int](0.5, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, all := 0, 400
+			for seed := range all {
+				rnd := rand.New(rand.NewPCG(uint64(seed), 3))
+				a, b := twoSets(1000, j, rnd)
+				m := MinHash{Values: o.Values}
+				ix.Add(0, m.Sign(a))
+				for range ix.Candidates(bg, m.Sign(b)) {
+					found++
+				}
+			}
+			p := ix.Banding().Probability(j)
+			if got := float64(found) / float64(all); math.Abs(got-p) > 4*math.Sqrt(p*(1-p)/float64(all))+0.01 {
+				t.Errorf("%v: %.3f of the pairs of %.1f are candidates", ix.Banding(), got, j)
+			}
+		}
+	}
+}
+
+// TestSignatureIndexBlocks has damage in each block of a file: a search that comes upon it
+// says so.
+func TestSignatureIndexBlocks(t *testing.T) {
+	if !*full {
+		t.Skip("where files are read, and not mapped, they are checked at once")
+	}
+	o := SignatureIndexOptions{Version: "v=1"}
+	path := filepath.Join(t.TempDir(), "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := signatures(3000, 128, 1)
+	err = ix.AddAll(bg, slices.All(sigs))
+	if err := errors.Join(err, ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lazily := 0
+	for at := 1 << 15; at < len(good); at += 1 << 16 {
+		bad := bytes.Clone(good)
+		for i := at; i < min(at+1<<14, len(bad)); i++ {
+			bad[i] ^= 0x41
+		}
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, way := range []string{"search", "one band", "pairs"} {
+			ix, err := OpenSignatureIndex[int](path, 0.5, o)
+			if err != nil {
+				continue
+			}
+			lazily++
+			switch way {
+			case "pairs":
+				for range ix.Pairs(bg) {
+				}
+				if !errors.Is(ix.err(), ErrDamaged) {
+					t.Errorf("byte %d: Pairs: %v", at, ix.err())
+				}
+			default:
+				for i, s := range sigs {
+					if way == "one band" { // at the end of the tables
+						s = append(slices.Clone(sigs[(i+1)%len(sigs)][:124]), s[124:]...)
+					}
+					ok := false
+					for c := range ix.Candidates(bg, s) {
+						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
+					}
+					if !ok && ix.err() == nil {
+						t.Fatalf("byte %d, %s: %d is lost", at, way, i)
+					}
+				}
+			}
+			if err := ix.err(); err != nil && !errors.Is(err, ErrDamaged) {
+				t.Error(err)
+			}
+			ix.Close()
+		}
+	}
+	if lazily == 0 {
+		t.Error("nothing is checked lazily")
+	}
+}
+
+func TestSignatureIndexErrors(t *testing.T) {
+	for _, test := range []struct {
+		similarity float64
+		o          SignatureIndexOptions
+	}{
+		{0, SignatureIndexOptions{}}, {1.01, SignatureIndexOptions{}}, {math.NaN(), SignatureIndexOptions{}}, {-1, SignatureIndexOptions{}},
+		{0.5, SignatureIndexOptions{Values: 15}}, {0.5, SignatureIndexOptions{Values: 5000}}, {0.5, SignatureIndexOptions{Bits: 3}}, {0.5, SignatureIndexOptions{Bits: 64}},
+		{0.5, SignatureIndexOptions{Banding: Banding{32, 5}}}, {0.5, SignatureIndexOptions{Banding: Banding{-1, -4}}}, {0.5, SignatureIndexOptions{Banding: Banding{0, 4}}},
+		{0.5, SignatureIndexOptions{Banding: Banding{math.MaxInt, 2}}},
+	} {
+		if _, err := NewSignatureIndex[int](test.similarity, test.o); err == nil {
+			t.Errorf("%g %+v: no error", test.similarity, test.o)
+		}
+	}
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errExists := ix.Exists(bg, nil)
+	_, errSearch := ix.SearchAndAdd(bg, 1, make(Signature, 64))
+	errAll := ix.AddAll(bg, maps.All(map[int]Signature{1: {1}}))
+	for _, err := range []error{ix.Add(1, Signature{}), errExists, errSearch, errAll} {
+		if err == nil || ix.Len() != 0 {
+			t.Errorf("a signature of another length: %v", err)
+		}
+	}
+	for _, err := range ix.Search(bg, Signature{1}) {
+		if err == nil {
+			t.Error("a signature of another length is searched for")
+		}
+	}
+}
+
+// forgedSignatures returns the columns of a small index.
+func forgedSignatures(bits int) (*SignatureIndex[int], *store.Run[int, *minhash.Tables]) {
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+	if err != nil {
+		panic(err)
+	}
+	ix.AddAll(bg, slices.All(similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))))
+	return ix, ix.s.View().Runs[0]
+}
+
+// useSignatures uses an index in all ways.
+func useSignatures(ix *SignatureIndex[int]) {
+	sets := similarSets(10, ix.layout.Values, rand.New(rand.NewPCG(1, 1)))
+	ix.SearchMany(bg, sets)
+	for _, s := range sets {
+		for range ix.Search(bg, s) {
+		}
+		ix.Add(3, s)
+	}
+	for range ix.Pairs(bg) {
+	}
+	for range ix.All() {
+	}
+	ix.Delete(1)
+	ix.Compact(bg)
+}
+
+// FuzzSignatureSnapshot changes the columns of a snapshot of signatures, whose checksums are
+// right, and uses what comes of it in every way.
+func FuzzSignatureSnapshot(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0, 0, 0, 255, 6, 0, 9, 255, 7, 0, 3, 127, 7, 0, 40, 255, 6, 0, 64, 1})
+	all := []byte{} // every ordinal of the entries, to more than there are
+	for at := range 64 {
+		all = append(all, 7, 0, byte(4*at), 63)
+	}
+	f.Add(all)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bits := 32
+		if len(data)%2 == 1 {
+			bits = 4
+		}
+		ix, r := forgedSignatures(bits)
+		path := filepath.Join(t.TempDir(), "x")
+		version := fmt.Sprintf("v=1 values=16 bits=%d bands=4x4", bits)
+		writeForged(t, path, "signatures", version, r, &ix.s.IDs, data)
+		forged, err := OpenSignatureIndex[int](path, 0.5, SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+			return
+		}
+		useSignatures(forged)
+		forged.Close()
+	})
+}
+
+// TestSignatureIndexDamaged flips bytes of the file of an index: it is noticed, or what is
+// found is what was stored.
+func TestSignatureIndexDamaged(t *testing.T) {
+	o := SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Version: "v=1"}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))
+	for i, s := range sigs {
+		ix.Add(i, s)
+	}
+	if err := errors.Join(ix.Compact(bg), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(ix *SignatureIndex[int]) (n int) {
+		for range ix.Pairs(bg) {
+			n++
+		}
+		for _, s := range sigs {
+			for range ix.Search(bg, s) {
+				n++
+			}
+		}
+		return n
+	}
+	ix, err = OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := found(ix)
+	ix.Close()
+	for at := 0; at < len(good); at += 1 + at%shorter(13, 101) {
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		ix, err := OpenSignatureIndex[int](path, 0.5, o)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("byte %d: %v", at, err)
+			}
+			continue
+		}
+		if n := found(ix); n != want && !errors.Is(ix.err(), ErrDamaged) {
+			t.Fatalf("byte %d: found %d, want %d: %v", at, n, want, ix.err())
+		}
+		if err := ix.Verify(); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d: Verify: %v", at, err)
+		}
+		ix.Close()
+	}
+}
+
+// TestSignatureIndexStops: a loop over an index that has an error may be left, and Exists returns the error.
+func TestSignatureIndexStops(t *testing.T) {
+	s := MinHash{}.Sign([]uint64{HashFeature("a"), HashFeature("b")})
+	full := errors.New("no space left on device")
+	for _, search := range []func(*SignatureIndex[int]) iter.Seq2[Match[int], error]{
+		func(ix *SignatureIndex[int]) iter.Seq2[Match[int], error] { return ix.Search(bg, s) },
+		func(ix *SignatureIndex[int]) iter.Seq2[Match[int], error] { return ix.Candidates(bg, s) },
+	} {
+		ix := must(OpenSignatureIndex[int](filepath.Join(t.TempDir(), "x"), 0.5, SignatureIndexOptions{Version: "v=1"}))
+		if err := ix.AddAll(bg, func(yield func(int, Signature) bool) { yield(1, s) }); err != nil {
+			t.Fatal(err)
+		}
+		for m, err := range search(ix) {
+			if m.ID != 1 || err != nil {
+				t.Errorf("%v, %v", m, err)
+			}
+			ix.s.Fail(full)
+			break
+		}
+		if found, err := ix.Exists(bg, s); found || !errors.Is(err, full) {
+			t.Errorf("%v, %v", found, err)
+		}
+		ix.Close()
+	}
+}
+
+// TestSignatureIndexReaders has readers beside a writer that moves an id from one
+// signature to another: a reader sees it exactly once.
+func TestSignatureIndexReaders(t *testing.T) {
+	t.Parallel()
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Values: 64, Banding: Banding{16, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.s.Form.TailSize = func(int) int { return 64 }
+	sigs := signatures(50, 64, 1)
+	a, b := sigs[0], append(slices.Clone(sigs[0][:32]), sigs[1][32:]...) // both are near to a
+	ix.Add(-1, a)
+	var reads atomic.Int64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for !stop.Load() {
+				seen := 0
+				for c := range ix.Candidates(bg, a) {
+					if c.ID == -1 {
+						seen++
+					}
+				}
+				if seen != 1 {
+					t.Errorf("seen %d times", seen)
+					return
+				}
+				if reads.Add(1)%16 > 0 {
+					continue
+				}
+				for p := range ix.CandidatePairs(bg) {
+					if p.A == p.B {
+						t.Errorf("%d is a pair", p.A)
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := 0; i < 3000 || reads.Load() < int64(shorter(3000, 300)) && !t.Failed(); i++ {
+		ix.Add(i%40, sigs[2+i%40])
+		ix.Add(-1, [2]Signature{a, b}[i%2])
+		must(ix.Delete(i * 7 % 40))
+	}
+	stop.Store(true)
+	wg.Wait()
+}
+
+// TestSignatureIndexIsolation has readers beside a writer that adds an id and deletes the
+// one of twenty before, all of equal signatures: what a reader sees has no gap.
+func TestSignatureIndexIsolation(t *testing.T) {
+	t.Parallel()
+	const window = 20
+	for _, bits := range []int{32, 8} {
+		o := SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"}
+		ix, err := OpenSignatureIndex[int](filepath.Join(t.TempDir(), "x"), 0.5, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.s.Form.TailSize = func(int) int { return 13 }
+		s := signatures(1, 16, 1)[0]
+		for i := range window {
+			ix.Add(i, s)
+		}
+		var stop atomic.Bool
+		var reads [3]atomic.Int64
+		var wg sync.WaitGroup
+		for reader := range reads {
+			wg.Go(func() {
+				for ; !stop.Load(); reads[reader].Add(1) {
+					var ids []int
+					switch reader {
+					case 0:
+						for c := range ix.Candidates(bg, s) {
+							ids = append(ids, c.ID)
+						}
+					case 1:
+						for id := range valuesOf(ix.All()) {
+							ids = append(ids, id)
+						}
+					case 2:
+						pairs, seen := 0, map[int]bool{}
+						for p := range ix.Pairs(bg) {
+							pairs++
+							seen[p.A], seen[p.B] = true, true
+						}
+						ids = slices.Collect(maps.Keys(seen))
+						if pairs != len(ids)*(len(ids)-1)/2 {
+							t.Errorf("%d pairs of %d", pairs, len(ids))
+							stop.Store(true)
+						}
+					}
+					slices.Sort(ids)
+					if len(ids) != window && len(ids) != window+1 || ids[len(ids)-1]-ids[0] != len(ids)-1 {
+						t.Errorf("reader %d, %d bits: %v", reader, bits, ids)
+						stop.Store(true)
+					}
+				}
+			})
+		}
+		done := func() bool {
+			least := reads[0].Load()
+			for i := range reads {
+				least = min(least, reads[i].Load())
+			}
+			return stop.Load() || least >= int64(shorter(500, 50))
+		}
+		for i := window; i < 2000 || !done(); i++ {
+			ix.Add(i, s)
+			if i%3 == 0 {
+				must(ix.DeleteFunc(func(e Entry[int, Signature]) bool { return e.ID == i-window }))
+			} else {
+				must(ix.Delete(i - window))
+			}
+			if i%170 == 0 {
+				if err := ix.Compact(bg); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		stop.Store(true)
+		wg.Wait()
+		if err := errors.Join(ix.err(), ix.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSignatureIndexChanged changes the query while what it finds is read.
+func TestSignatureIndexChanged(t *testing.T) {
+	for _, bits := range []int{32, 8} {
+		ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Bits: bits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := signatures(1, 128, 1)[0]
+		for i := range 10 {
+			ix.Add(i, s)
+		}
+		ix.Compact(bg)
+		found := 0
+		for range ix.Search(bg, s) {
+			found++
+			clear(s)
+		}
+		if found != 10 {
+			t.Errorf("%d bits: %d found", bits, found)
+		}
 	}
 }

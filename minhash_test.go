@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // twoSets returns the hashes of two sets of a Jaccard similarity, their union being n.
@@ -58,7 +59,7 @@ func spread(t *testing.T, name string, errs []float64, standard float64) (biased
 // sign, all forms to keep signatures. Of errors one in 370 should be beyond three standard
 // errors, of means too.
 func TestEstimators(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	const seeds = 200
@@ -119,7 +120,7 @@ func TestEstimators(t *testing.T) {
 // features than values, where most values are borrowed: rows are not independent then, but
 // each of them agrees with the probability of the similarity.
 func TestBorrowedValues(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("takes long")
 	}
 	for _, n := range []int{1, 2, 4, 16, 100} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -292,5 +293,76 @@ func TestBuilderWithoutBoilerplate(t *testing.T) {
 	var read Boilerplate // of a damaged file, nothing is read
 	if _, err := read.ReadFrom(bytes.NewReader(file.Bytes()[:file.Len()-1])); err == nil || read.Len() != 0 {
 		t.Errorf("%d lines, %v", read.Len(), err)
+	}
+}
+
+// TestDisguises prints the recall of copies of real texts that were changed in one
+// way, without and with the step that is for it.
+func TestDisguises(t *testing.T) {
+	t.Parallel()
+	var docs []string
+	for _, lang := range []string{"en", "zh", "more"} {
+		for _, d := range corpus(t, lang) {
+			docs = append(docs, d.Text)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	number, url := regexp.MustCompile(`[0-9]+`), regexp.MustCompile(`https?://[^\s)>"]+`)
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+	page := func(text string) string {
+		return "<!doctype html><title>Page</title><script>var a = 1 < 2;</script><nav><a href='/home?x=1'>Home</a></nav><div class=\"content\"><p>" +
+			strings.ReplaceAll(escape(text), "\n", "</p>\n<p style='margin:0'>") + "</p></div>"
+	}
+	wide := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if r > ' ' && r < 0x7F {
+				return r + 0xFEE0
+			}
+			return r
+		}, text)
+	}
+	menu := "Home\nProducts and services\nNews of the day\nContact and imprint\nPrivacy of our visitors\nTerms of use apply\n© 2026 Example Corporation, all rights reserved\n"
+	var b BoilerplateBuilder
+	for _, d := range docs {
+		b.Add(d + "\n" + menu)
+	}
+	common := b.Build(len(docs) * 9 / 10)
+	for _, test := range []struct {
+		name   string
+		n      Normalizer
+		change func(string) string
+		least  float64
+	}{
+		{"upper case", Normalizer{}, strings.ToUpper, 1},
+		{"full width", Normalizer{}, wide, 1},
+		{"other spaces and punctuation", Normalizer{}, func(s string) string {
+			return strings.NewReplacer(" ", "\u00a0 ", "\n", "\r\n", ",", ";", "。", "．\u3000").Replace(s)
+		}, 1},
+		{"in a page", Normalizer{HTML: true}, page, 0.85},
+		{"other addresses", Normalizer{URLs: Mask}, func(s string) string {
+			return url.ReplaceAllStringFunc(s, func(string) string {
+				return fmt.Sprintf("https://example.com/%x/%x?id=%d", rnd.Uint32(), rnd.Uint32(), rnd.Uint32())
+			})
+		}, 0.97},
+		{"other numbers", Normalizer{Numbers: Remove, Dates: Remove, URLs: Remove}, func(s string) string {
+			return number.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprint(rnd.IntN(9) + 1)[:1] + n[1:] })
+		}, 0.7},
+		{"a menu and a footer", Normalizer{Boilerplate: common}, func(s string) string { return s + "\n" + menu }, 1},
+	} {
+		recall := func(n Normalizer) float64 {
+			f := Fingerprinter{Normalizer: n}
+			near := 0
+			for _, d := range docs {
+				if f.Sum64(Text(d)).Distance(f.Sum64(Text(test.change(d)))) <= 3 {
+					near++
+				}
+			}
+			return float64(near) / float64(len(docs))
+		}
+		without, with := recall(Normalizer{}), recall(test.n)
+		t.Logf("%-30s %.3f without, %.3f with %s", test.name, without, with, test.n.version())
+		if with < test.least {
+			t.Errorf("%s: recall %.3f with %s, want %.3f", test.name, with, test.n.version(), test.least)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math"
@@ -8,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/june2013"
-	"github.com/zeebo/xxh3"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // fields is the tokenizer of the program of june 2013. It splits at white space and does nothing
@@ -375,7 +378,7 @@ func TestHashMissing(t *testing.T) {
 
 // TestAllocations: no allocation per text once the buffers are there.
 func TestAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	text := strings.Repeat("The quick brown fox 跳过了懒狗。 ", 500)
@@ -433,4 +436,59 @@ func TestSumOf(t *testing.T) {
 	if got, want := f.Sum64Of(map[string]float64{"a": -2, "b": 1}), ^f.Sum64Of(map[string]float64{"a": 2, "b": -1}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// FuzzAccumulator reads operations from the input and compares with the
+// definition.
+func FuzzAccumulator(f *testing.F) {
+	f.Add([]byte("\x00aaaaaaaabbbbbbbb\x01cccccccc\x07\x02"))
+	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 3, 2})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a, b Accumulator64
+		var na, nb naive
+		word := func() uint64 {
+			var w [8]byte
+			data = data[copy(w[:], data):]
+			return binary.LittleEndian.Uint64(w[:])
+		}
+		for len(data) > 0 {
+			op := data[0]
+			data = data[1:]
+			switch op % 4 {
+			case 0:
+				h := make([]uint64, 5+op/4) // up to 68
+				w := make([]int64, len(h))
+				for i := range h {
+					h[i], w[i] = word(), 1
+				}
+				if op&4 == 0 {
+					a.AddAll(h)
+				} else {
+					for i := range w {
+						w[i] = int64(word()) >> (op / 8)
+					}
+					a.AddWeighted(h, w)
+				}
+				for i, h := range h {
+					na.add(h, w[i])
+				}
+			case 1:
+				h, w := word(), int64(word())>>(op/4)
+				a.Add(h, w)
+				na.add(h, w)
+			case 2:
+				a, b, na, nb = b, a, nb, na
+			case 3:
+				a.Merge(&b)
+				for i := range na.v {
+					na.v[i] += nb.v[i]
+				}
+			}
+		}
+		checkAccumulator(t, &a, &na)
+		a.Subtract(&a)
+		if a != (Accumulator64{}) {
+			t.Fatal("a sum minus itself is not empty")
+		}
+	})
 }

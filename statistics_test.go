@@ -15,6 +15,7 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/frequency"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // naiveFrequencies counts documents by feature.
@@ -233,7 +234,7 @@ func TestFrequencies(t *testing.T) {
 // TestStatisticsMemory: ten million features take at most 250 MB, while they are counted
 // and afterwards.
 func TestStatisticsMemory(t *testing.T) {
-	if !*full || raceDetector {
+	if !*full || race.Enabled {
 		t.Skip("takes long")
 	}
 	const n = 10_000_000

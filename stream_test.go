@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/neardup/neardup/internal/race"
 )
 
 // streamed are settings of every kind.
@@ -137,7 +139,7 @@ func TestStream(t *testing.T) {
 				continue // takes minutes where the processor is emulated
 			}
 			for _, size := range []int{1, 7, 300, 100_000} {
-				if size < 300 && len(text) > 10_000 || raceDetector && len(text) > 50_000 && size < 100_000 {
+				if size < 300 && len(text) > 10_000 || race.Enabled && len(text) > 50_000 && size < 100_000 {
 					continue
 				}
 				checkStream(t, name, f, text, size, rnd)

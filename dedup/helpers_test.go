@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // This file has what the tests share: made texts, and what a Deduplicator says of them in a form that can be compared to
@@ -41,7 +42,7 @@ func listed[T any](seq iter.Seq2[T, error]) (out []T) {
 
 // shorter returns n, or short with -short or the race detector.
 func shorter(n, short int) int {
-	if testing.Short() || raceDetector {
+	if testing.Short() || race.Enabled {
 		return short
 	}
 	return n

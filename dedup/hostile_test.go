@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // timed returns how long a call takes.
@@ -90,7 +91,7 @@ func TestEqualTexts(t *testing.T) {
 
 // TestLinear logs how the time grows with the number of texts of some sorts: look at it with -v. Times fail no test.
 func TestLinear(t *testing.T) {
-	if !*full || raceDetector {
+	if !*full || race.Enabled {
 		t.Skip("measures time; run with -full")
 	}
 	rnd := seeded(t, 82)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/race"
 )
 
 // labelled returns the texts of a set of the data and the pairs of those that are
@@ -81,7 +83,7 @@ func score[F Fingerprint](sum func(Document) F, texts []string, truth map[Pair[i
 //
 //	NEARDUP_DATA=… go test . -full -run NormalizerQuality -v
 func TestNormalizerQuality(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	t.Parallel()

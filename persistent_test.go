@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -11,13 +12,18 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/hamming"
+	"github.com/neardup/neardup/internal/race"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -374,7 +380,7 @@ func TestIndexDamaged(t *testing.T) {
 		}
 	}
 	step := shorter(1, 37)
-	if raceDetector {
+	if race.Enabled {
 		step = 7
 	}
 	for i := 0; i < len(snapshot); i += step {
@@ -746,4 +752,423 @@ func TestOtherIntegers(t *testing.T) {
 	if _, err := OpenIndex[int64, Fingerprint64](path, 3, IndexOptions{Version: "v"}); !errors.Is(err, ErrVersion) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A soakModel is what an index should hold after so many changes.
+type soakModel struct {
+	seed    uint64
+	changes uint64
+	stored  map[uint64]Fingerprint64
+	digest  uint64 // of all that is stored
+}
+
+// soakChange returns a change by its number. Every pair of ids has the same fingerprint or
+// nearly.
+func soakChange(seed, number uint64) (id uint64, fp Fingerprint64, del bool) {
+	rnd := rand.New(rand.NewPCG(seed, number))
+	id = rnd.Uint64N(20_000)
+	fp = Fingerprint64(id / 2 * 0x9E3779B97F4A7C15)
+	if rnd.IntN(2) == 0 {
+		fp ^= 1 << rnd.IntN(64)
+	}
+	if rnd.IntN(10) == 0 {
+		fp = fp&^0xFFFF | 0xBEEF
+	}
+	return id, fp, rnd.IntN(3) == 0
+}
+
+func soakMix(id uint64, fp Fingerprint64) uint64 {
+	x := (id ^ 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93
+	x = (x ^ x>>32 ^ uint64(fp)) * 0xD6E8FEB86659FD93
+	return x ^ x>>29
+}
+
+func (m *soakModel) step() {
+	id, fp, del := soakChange(m.seed, m.changes)
+	m.changes++
+	if old, ok := m.stored[id]; ok {
+		m.digest -= soakMix(id, old)
+		delete(m.stored, id)
+	}
+	if !del {
+		m.stored[id] = fp
+		m.digest += soakMix(id, fp)
+	}
+}
+
+// TestIndexSoak kills a process that changes an index, again and again, and compares what
+// is left with a model: all that had been synced, and of the rest some first part. It takes
+// as long as NEARDUP_SOAK says, for example 10m.
+func TestIndexSoak(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("NEARDUP_SOAK_PATH") != "" {
+		soakChild(t)
+		return
+	}
+	duration := 3 * time.Second
+	if s := os.Getenv("NEARDUP_SOAK"); s != "" {
+		var err error
+		if duration, err = time.ParseDuration(s); err != nil {
+			t.Fatal(err)
+		}
+	} else if !*full {
+		duration = time.Second
+	}
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	path := filepath.Join(t.TempDir(), "soak.index")
+	m := soakModel{seed: seed, stored: map[uint64]Fingerprint64{}}
+	kills, compacted := 0, uint64(0)
+	for end := time.Now().Add(duration); time.Now().Before(end); kills++ {
+		synced := m.changes
+		env := []string{"NEARDUP_SOAK_PATH=" + path, fmt.Sprintf("NEARDUP_SOAK_SEED=%d", seed), fmt.Sprintf("NEARDUP_SOAK_FROM=%d", m.changes)}
+		runAndKill(t, env, time.Duration(20+rnd.IntN(600))*time.Millisecond, func(line string) {
+			what, number, _ := strings.Cut(line, " ")
+			n, err := strconv.ParseUint(number, 10, 64)
+			switch {
+			case what == "synced" && err == nil:
+				synced = n
+			case what == "compacted" && err == nil:
+				synced = n
+				compacted++
+			default:
+				t.Errorf("child: %s", line)
+			}
+		})
+		ix := mustOpen[uint64, Fingerprint64](t, path, 3)
+		digest := uint64(0)
+		for id, fp := range valuesOf(ix.All()) {
+			digest += soakMix(id, fp)
+		}
+		for m.changes < synced {
+			m.step()
+		}
+		for ahead := 0; digest != m.digest || ix.Len() != len(m.stored); ahead++ {
+			if ahead > 1_000_000 {
+				t.Fatalf("after %d kills: %d stored are no state since change %d", kills, ix.Len(), synced)
+			}
+			m.step()
+		}
+		if err := ix.Verify(); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			id, fp, _ := soakChange(seed, rnd.Uint64N(m.changes+1))
+			want := 0
+			for _, x := range m.stored {
+				if (x ^ fp).Distance(0) <= 3 {
+					want++
+				}
+			}
+			got := 0
+			for match := range ix.Search(bg, fp) {
+				got++
+				if x, ok := m.stored[match.ID]; !ok || (x^fp).Distance(0) != match.Distance {
+					t.Fatalf("%d: a wrong match %v", id, match)
+				}
+			}
+			if got != want {
+				t.Fatalf("%d: %d found, want %d", id, got, want)
+			}
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d kills, %d changes, %d snapshots, %d stored", kills, m.changes, compacted, len(m.stored))
+}
+
+// runAndKill runs the test again in a process of its own, which env tells to be the child, kills it after a
+// time, and calls said for each line that it has written. It fails if said does.
+func runAndKill(t *testing.T, env []string, after time.Duration, said func(line string)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulated program cannot start itself")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said(lines.Text())
+	}
+	cmd.Wait()
+	if timer.Stop(); t.Failed() {
+		t.Fatal("the child failed")
+	}
+}
+
+// soakChild changes the index until it is killed, and says when changes are on the disk.
+func soakChild(t *testing.T) {
+	seed, _ := strconv.ParseUint(os.Getenv("NEARDUP_SOAK_SEED"), 10, 64)
+	number, _ := strconv.ParseUint(os.Getenv("NEARDUP_SOAK_FROM"), 10, 64)
+	ix := mustOpen[uint64, Fingerprint64](t, os.Getenv("NEARDUP_SOAK_PATH"), 3)
+	rnd := rand.New(rand.NewPCG(seed, number))
+	for ; ; number++ {
+		id, fp, del := soakChange(seed, number)
+		if del {
+			must(ix.Delete(id))
+		} else {
+			ix.Add(id, fp)
+		}
+		var err error
+		switch rnd.IntN(5000) {
+		case 0:
+			if err = ix.Compact(bg); err == nil {
+				fmt.Println("compacted", number+1)
+			}
+		case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
+			if err = ix.Sync(); err == nil {
+				fmt.Println("synced", number+1)
+			}
+		case 21, 22, 23, 24, 25, 26, 27, 28, 29, 30:
+			for m := range ix.Search(bg, fp) {
+				if m.Distance > 3 {
+					fmt.Println("found", m)
+				}
+			}
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// TestMerge changes indexes whose parts are merged by another goroutine all the time, and compares them with a
+// map: what was replaced or deleted while its part was merged must stay so.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	for _, files := range []bool{false, true} {
+		ix := must(NewIndex[int, Fingerprint64](3, IndexOptions{}))
+		if files {
+			ix = mustOpen[int, Fingerprint64](t, filepath.Join(t.TempDir(), "x"), 3)
+		}
+		ix.s.Form.AtOnce = 600
+		rnd := rand.New(rand.NewPCG(uint64(len(t.Name())), 8))
+		stored := map[int]Fingerprint64{}
+		check := func() {
+			t.Helper()
+			if got := maps.Collect(valuesOf(ix.All())); !maps.Equal(got, stored) || ix.Len() != len(stored) {
+				t.Fatalf("%d stored, Len %d, want %d", len(got), ix.Len(), len(stored))
+			}
+			for range 20 {
+				id := rnd.IntN(20_000)
+				fp, ok := stored[id]
+				if got, is, err := ix.Get(id); got != fp || is != ok || err != nil {
+					t.Fatalf("%d: %v %v %v, want %v %v", id, got, is, err, fp, ok)
+				}
+				if ok && must(ix.Nearest(bg, fp, 1))[0].Distance != 0 {
+					t.Fatalf("%d is not found", id)
+				}
+			}
+		}
+		largest := 0
+		changes := shorter(120_000, 120_000) // fewer than 40,000 fill no part that is merged
+		for i := range changes {
+			switch id := rnd.IntN(20_000); {
+			case i%3 == 0:
+				_, want := stored[id]
+				if got := must(ix.Delete(id)); got != want {
+					t.Fatalf("%d: deleted %v, want %v", id, got, want)
+				}
+				delete(stored, id)
+			default:
+				fp := Fingerprint64(rnd.Uint64())
+				ix.Add(id, fp)
+				stored[id] = fp
+			}
+			switch {
+			case i%10_000 == 9_999:
+				check()
+			case i == changes/2:
+				if n, err := ix.DeleteFunc(func(e Entry[int, Fingerprint64]) bool { return e.ID%5 == 0 }); n == 0 || err != nil {
+					t.Fatal(n, err)
+				}
+				maps.DeleteFunc(stored, func(id int, _ Fingerprint64) bool { return id%5 == 0 })
+			}
+		}
+		for _, r := range ix.s.View().Runs {
+			largest = max(largest, r.Len())
+		}
+		if largest < 5*ix.s.Form.AtOnce {
+			t.Errorf("the largest part has %d: nothing was merged", largest)
+		}
+		ix.s.Settle()
+		check()
+		if err := ix.Compact(bg); err != nil {
+			t.Fatal(err)
+		}
+		check()
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMergeOpen opens an index whose journal is so long that parts are merged while it is replayed.
+func TestMergeOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	ix := mustOpen[int, Fingerprint64](t, path, 3)
+	fps := random64(12_000, 3)
+	for i, fp := range fps {
+		ix.Add(i, fp)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range shorter(40, 10) {
+		ix := must(newIndex[int, Fingerprint64](3, fileOptions))
+		ix.s.Form.AtOnce = 500
+		if err := ix.s.Open(path, fileOptions.Version); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for id, fp := range valuesOf(ix.All()) {
+			if id != n || fp != fps[n] {
+				t.Fatalf("%d %v is stored as number %d", id, fp, n)
+			}
+			n++
+		}
+		if n != len(fps) || ix.Len() != n {
+			t.Fatalf("%d stored, Len %d, want %d", n, ix.Len(), len(fps))
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeForged writes a run, whose columns it changes as data says, as a snapshot with right
+// checksums and a journal. It returns what of data it did not use.
+func writeForged[ID comparable, T store.Finder](t *testing.T, path, kind, version string, r *store.Run[ID, T], it *store.IDType[ID], data []byte) []byte {
+	columns, err := store.RunColumns(r, it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; len(data) >= 4; data = data[4:] {
+		parts := columns[int(data[0])%store.FixedColumns]
+		at := int(data[1])<<8 | int(data[2])
+		for i, p := range parts {
+			if p = bytes.Clone(p); len(p) > 0 {
+				p[at%len(p)] ^= data[3]
+			}
+			parts[i] = p
+		}
+	}
+	if _, err := store.WriteColumns(path, kind, version, 0, r.Len(), r.Find, it.Kind, columns, store.FixedColumns); err != nil {
+		t.Fatal(err)
+	}
+	j, err := store.CreateJournal(path+".journal", version, kind+"-journal", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.File.Close()
+	return data
+}
+
+// FuzzSnapshot changes the columns of a snapshot, whose checksums are right, and uses what
+// comes of it in every way; then it takes the input for a whole file.
+func FuzzSnapshot(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	fps := append(skewed[Fingerprint64]("templates", 600, rnd), skewed[Fingerprint64]("block", 600, rnd)...)
+	f.Add([]byte{})
+	f.Add([]byte{2, 10, 0, 255, 9, 0, 0, 255, 9, 0, 1, 255, 10, 0, 0, 255, 10, 1, 0, 127, 4, 0, 200, 255, 6, 0, 0, 9, 7, 0, 0, 255})
+	f.Add([]byte("neardup\x00\x01\x07index64\x03v=1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		it := store.IDTypeOf[string]()
+		docs := store.NewDocuments[string](1, len(fps))
+		for i, fp := range fps {
+			docs.Add([]uint64{uint64(fp)}, fmt.Sprint(i), 0)
+		}
+		r := store.NewRun(docs, false, &it, 1, func(fps store.Column) *hamming.Tree { return hamming.NewTree(1, fps.Docs, 3, 4, 0) })
+		unchanged := len(data) < 4
+		data = writeForged(t, path, "index64", "v=1", r, &it, data)
+		use := func() {
+			ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
+			if err != nil {
+				if unchanged {
+					t.Fatal(err)
+				}
+				return
+			}
+			for i := 0; i < len(fps); i += 29 {
+				for m := range ix.Search(bg, fps[i]^2) {
+					if m.Distance > 3 {
+						t.Fatal(m)
+					}
+				}
+			}
+			many, _ := ix.SearchMany(bg, fps)
+			for i := range many {
+				for _, m := range many[i] {
+					if m.Distance > 3 {
+						t.Fatal(m)
+					}
+				}
+			}
+			ix.Nearest(bg, 7, 3)
+			ix.Delete("5")
+			ix.Add("6", 6)
+			ix.stats()
+			ix.Groups(bg, SingleLinkage)
+			ix.Verify()
+			ix.DeleteBefore(time.Unix(1, 0))
+			ix.Compact(bg)
+			ix.Close()
+		}
+		use()
+		unchanged = false
+		os.Remove(path + ".journal")
+		os.WriteFile(path, data, 0o666)
+		use()
+	})
+}
+
+// FuzzJournal takes the input for the changes in a frame whose checksum is right, and for
+// all that follows the first frame.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte{store.ChangeAdd, 1, 1, 'a', 1, 2, 3, 4, 5, 6, 7, 8, store.ChangeDelete, 1, 'a'})
+	f.Add([]byte{store.ChangeAdd, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 255})
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		for _, framed := range []bool{true, false} {
+			j, err := store.CreateJournal(path+".journal", "v=1", "index64-journal", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := data
+			if framed {
+				j.Frame = append(j.Begin(), data...)
+				raw = j.End()
+			}
+			j.File.Write(raw)
+			j.File.Close()
+			for range 2 { // what was opened once can be opened again
+				ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
+				if err != nil {
+					if !errors.Is(err, ErrDamaged) {
+						t.Fatal(err)
+					}
+					break
+				}
+				n := ix.Len()
+				if got := len(maps.Collect(valuesOf(ix.All()))); got != n {
+					t.Fatalf("%d of %d", got, n)
+				}
+				if err := ix.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
 }

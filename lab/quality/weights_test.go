@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/neardup/neardup/internal/race"
 )
 
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
@@ -117,7 +119,7 @@ func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[in
 //
 //	NEARDUP_DATA=… go test . -full -run WeightQuality -v
 func TestWeightQuality(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	t.Parallel()

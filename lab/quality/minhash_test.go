@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/race"
 )
 
 // jaccards returns the exact Jaccard similarities, above 0, of all pairs of sets.
@@ -36,7 +37,7 @@ func jaccards(sets []Set) map[Pair[int]]float64 {
 //
 //	NEARDUP_DATA=… go test . -full -run MinHashQuality -v
 func TestMinHashQuality(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	t.Parallel()

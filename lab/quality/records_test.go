@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/neardup/neardup/internal/race"
 )
 
 // labelledRecords is labelled for sets of records. fields are the names of the columns.
@@ -88,7 +90,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 //
 //	NEARDUP_DATA=… go test . -full -run RecordQuality -v
 func TestRecordQuality(t *testing.T) {
-	if raceDetector || !*full {
+	if race.Enabled || !*full {
 		t.Skip("takes long")
 	}
 	t.Parallel()

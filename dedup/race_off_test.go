@@ -1,5 +1,0 @@
-//go:build !race
-
-package dedup
-
-const raceDetector = false

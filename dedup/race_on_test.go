@@ -1,6 +1,0 @@
-//go:build race
-
-package dedup
-
-// With the race detector everything takes ten times as long.
-const raceDetector = true

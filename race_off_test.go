@@ -1,5 +1,0 @@
-//go:build !race
-
-package neardup
-
-const raceDetector = false
