@@ -11,10 +11,10 @@ require (
 	github.com/gofrs/flock v0.13.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/neardup/neardup v0.1.0
-	github.com/neardup/neardup/stores/mongostore v0.1.0
-	github.com/neardup/neardup/stores/pebblestore v0.1.0
-	github.com/neardup/neardup/stores/redisstore v0.1.0
-	github.com/neardup/neardup/stores/sqlstore v0.1.0
+	github.com/neardup/neardup/blockstore/mongostore v0.1.0
+	github.com/neardup/neardup/blockstore/pebblestore v0.1.0
+	github.com/neardup/neardup/blockstore/redisstore v0.1.0
+	github.com/neardup/neardup/blockstore/sqlstore v0.1.0
 	github.com/prometheus/client_golang v1.22.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.mongodb.org/mongo-driver/v2 v2.9.3

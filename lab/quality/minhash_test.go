@@ -1,16 +1,17 @@
-package neardup
+package quality
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/race"
 )
 
 // jaccards returns the exact Jaccard similarities, above 0, of all pairs of sets.
-func jaccards(sets []Set) map[Pair[int]]float64 {
-	all := map[Pair[int]]float64{}
+func jaccards(sets []neardup.Set) map[neardup.Pair[int]]float64 {
+	all := map[neardup.Pair[int]]float64{}
 	with := map[uint64][]int{} // feature -> sets
 	common := make([]int, len(sets))
 	for j, set := range sets {
@@ -23,7 +24,7 @@ func jaccards(sets []Set) map[Pair[int]]float64 {
 		}
 		for i, n := range common[:j] {
 			if s := exact.Ratio(n, len(sets[i])+len(set)-n); s >= 0.2 {
-				all[Pair[int]{A: i, B: j}] = s
+				all[neardup.Pair[int]{A: i, B: j}] = s
 			}
 		}
 	}
@@ -35,23 +36,21 @@ func jaccards(sets []Set) map[Pair[int]]float64 {
 // Of each it prints the threshold that is best for all texts, and the F1 on one half of the
 // groups with the threshold that is best for the other.
 //
-//	NEARDUP_DATA=… go test . -full -run MinHashQuality -v
+//	NEARDUP_DATA=… go test -C lab ./quality -run MinHashQuality -v
 func TestMinHashQuality(t *testing.T) {
-	if race.Enabled || !*full {
-		t.Skip("takes long")
-	}
 	t.Parallel()
 	for _, set := range []struct {
 		name string
 		want float64 // the best of all peers
 	}{{"zh-revisions", 0.993}, {"en-versions", 0.987}} {
-		texts, truth := labelled(t, set.name)
+		docs, truth := labelled(t, set.name)
+		texts := texts(docs)
 		half := halves(len(texts), truth)
 		best := 0.0
-		for _, f := range []Fingerprinter{{Tokenizer: Words{}}, {Tokenizer: Shingles{}}, {Tokenizer: Shingles{N: 3}}, {Tokenizer: NGrams{2}}, {Tokenizer: NGrams{3}}, {Tokenizer: NGrams{5}}} {
-			sets, sigs := make([]Set, len(texts)), make([]Signature, len(texts))
+		for _, f := range []neardup.Fingerprinter{{Tokenizer: neardup.Words{}}, {Tokenizer: neardup.Shingles{}}, {Tokenizer: neardup.Shingles{N: 3}}, {Tokenizer: neardup.NGrams{N: 2}}, {Tokenizer: neardup.NGrams{N: 3}}, {Tokenizer: neardup.NGrams{N: 5}}} {
+			sets, sigs := make([]neardup.Set, len(texts)), make([]neardup.Signature, len(texts))
 			for i, text := range texts {
-				sets[i], sigs[i] = f.Set(Text(text)), f.Sign(Text(text), MinHash{})
+				sets[i], sigs[i] = f.Set(neardup.Text(text)), f.Sign(neardup.Text(text), neardup.MinHash{})
 			}
 			exact := jaccards(sets)
 			var exactF, indexF figures
@@ -63,24 +62,24 @@ func TestMinHashQuality(t *testing.T) {
 						e.add(p, half, truth)
 					}
 				}
-				ix, err := NewSignatureIndex[int](threshold, SignatureIndexOptions{})
+				ix, err := neardup.NewSignatureIndex[int](threshold, neardup.SignatureIndexOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, s := range sigs {
 					ix.Add(i, s)
 				}
-				for p := range ix.Pairs(bg) {
-					x.add(Pair[int]{A: p.A, B: p.B}, half, truth)
+				for p := range ix.Pairs(context.Background()) {
+					x.add(neardup.Pair[int]{A: p.A, B: p.B}, half, truth)
 				}
 				exactF.add(threshold, &e, half, truth)
 				indexF.add(threshold, &x, half, truth)
 				if threshold == 0.4 || threshold == 0.5 || threshold == 0.6 || threshold == 0.7 {
-					t.Logf("%-12s %-20s at %.2f: exact %s, index %s (%d bands of %d)", set.name, tokenizerVersion(f.Tokenizer), threshold, e.string(truth), x.string(truth), ix.Banding().Bands, ix.Banding().Rows)
+					t.Logf("%-12s %-20s at %.2f: exact %s, index %s (%d bands of %d)", set.name, nameOf(f.Tokenizer), threshold, e.string(truth), x.string(truth), ix.Banding().Bands, ix.Banding().Rows)
 				}
 			}
-			t.Logf("%-12s %-20s exact best %s", set.name, tokenizerVersion(f.Tokenizer), exactF.string())
-			t.Logf("%-12s %-20s index best %s", set.name, tokenizerVersion(f.Tokenizer), indexF.string())
+			t.Logf("%-12s %-20s exact best %s", set.name, nameOf(f.Tokenizer), exactF.string())
+			t.Logf("%-12s %-20s index best %s", set.name, nameOf(f.Tokenizer), indexF.string())
 			best = max(best, indexF.whole)
 		}
 		t.Logf("%s: best F1 of an index %.4f, of peers %.3f", set.name, best, set.want)
@@ -93,7 +92,7 @@ func TestMinHashQuality(t *testing.T) {
 // measured counts the pairs that were found within each half, and in all texts.
 type measured struct{ found, good [3]int }
 
-func (m *measured) add(p Pair[int], half []int, truth map[Pair[int]]bool) {
+func (m *measured) add(p neardup.Pair[int], half []int, truth map[neardup.Pair[int]]bool) {
 	for _, h := range []int{half[p.A], 2} {
 		if h == 2 || half[p.A] == half[p.B] {
 			m.found[h]++
@@ -104,7 +103,7 @@ func (m *measured) add(p Pair[int], half []int, truth map[Pair[int]]bool) {
 	}
 }
 
-func (m *measured) string(truth map[Pair[int]]bool) string {
+func (m *measured) string(truth map[neardup.Pair[int]]bool) string {
 	return fmt.Sprintf("%.3f %.3f %.3f", float64(m.good[2])/float64(max(m.found[2], 1)), float64(m.good[2])/float64(len(truth)), 2*float64(m.good[2])/float64(m.found[2]+len(truth)))
 }
 
@@ -116,7 +115,7 @@ type figures struct {
 	other     [2]float64 // and on the other
 }
 
-func (f *figures) add(threshold float64, m *measured, half []int, truth map[Pair[int]]bool) {
+func (f *figures) add(threshold float64, m *measured, half []int, truth map[neardup.Pair[int]]bool) {
 	var all [3]int
 	for p := range truth {
 		all[half[p.A]]++

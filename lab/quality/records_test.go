@@ -1,26 +1,17 @@
-package neardup
+package quality
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/neardup/neardup/internal/race"
+	"github.com/neardup/neardup"
 )
 
 // labelledRecords is labelled for sets of records. fields are the names of the columns.
-func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, truth map[Pair[int]]bool) {
-	number := map[string]int{}
-	for dec := json.NewDecoder(data(t, set, "docs.jsonl.gz")); dec.More(); {
-		var d struct {
-			ID     string
-			Fields Record
-		}
-		if err := dec.Decode(&d); err != nil {
-			t.Fatal(err)
-		}
-		number[d.ID] = len(recs)
+func labelledRecords(t *testing.T, set string) (recs []neardup.Record, fields []string, truth map[neardup.Pair[int]]bool) {
+	docs, truth := labelled(t, set)
+	for _, d := range docs {
 		recs = append(recs, d.Fields)
 	}
 	seen := map[string]bool{}
@@ -32,12 +23,12 @@ func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, 
 			}
 		}
 	}
-	return recs, fields, truthOf(t, set, number)
+	return recs, fields, truth
 }
 
 // bestCosine returns the best F1, and the cosine it is reached at, of the exact measure
 // on the features of the fingerprints.
-func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, threshold float64) {
+func bestCosine(f *neardup.Fingerprinter, recs []neardup.Record, truth map[neardup.Pair[int]]bool) (f1, threshold float64) {
 	type posting struct {
 		rec    int
 		weight float64
@@ -47,7 +38,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 	index := map[string][]posting{}
 	score := make([]float64, len(recs))
 	for i, rec := range recs {
-		var own []Feature
+		var own []neardup.Feature
 		var weights []float64
 		norm := 0.0
 		for feature, w := range f.Features(rec) {
@@ -68,7 +59,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 			if s > 0 {
 				bin := min(int(s*bins), bins)
 				all[bin]++
-				if truth[Pair[int]{A: j, B: i}] {
+				if truth[neardup.Pair[int]{A: j, B: i}] {
 					good[bin]++
 				}
 			}
@@ -88,38 +79,35 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 // fingerprints of both widths and of the cosine of the same features, with the distance
 // or cosine at which it is reached, and the recall at the distances:
 //
-//	NEARDUP_DATA=… go test . -full -run RecordQuality -v
+//	NEARDUP_DATA=… go test -C lab ./quality -run RecordQuality -v
 func TestRecordQuality(t *testing.T) {
-	if race.Enabled || !*full {
-		t.Skip("takes long")
-	}
 	t.Parallel()
 	for _, set := range []string{"rec-febrl3", "rec-restaurant"} {
 		recs, names, truth := labelledRecords(t, set)
 		for _, split := range []struct {
 			name string
-			of   []Tokenizer
-		}{{"whole", []Tokenizer{nil}}, {"words", []Tokenizer{Words{}}}, {"chars2", []Tokenizer{NGrams{2}}}, {"chars3", []Tokenizer{NGrams{3}}}, {"whole+chars3", []Tokenizer{nil, NGrams{3}}}} {
+			of   []neardup.Tokenizer
+		}{{"whole", []neardup.Tokenizer{nil}}, {"words", []neardup.Tokenizer{neardup.Words{}}}, {"chars2", []neardup.Tokenizer{neardup.NGrams{N: 2}}}, {"chars3", []neardup.Tokenizer{neardup.NGrams{N: 3}}}, {"whole+chars3", []neardup.Tokenizer{nil, neardup.NGrams{N: 3}}}} {
 			for _, named := range []bool{false, true} {
-				f := Fingerprinter{}
+				f := neardup.Fingerprinter{}
 				for _, name := range names {
 					for _, of := range split.of {
-						f.Fields = append(f.Fields, Field{Name: name, Split: of, Named: named})
+						f.Fields = append(f.Fields, neardup.Field{Name: name, Split: of, Named: named})
 					}
 				}
-				b := StatisticsBuilder{Fingerprinter: f}
+				b := neardup.StatisticsBuilder{Fingerprinter: f}
 				for _, r := range recs {
 					b.Add(r)
 				}
 				s := b.Build()
 				for _, w := range []struct {
 					name string
-					w    Weight
-				}{{"count", nil}, {"tf-idf", Product{Count, IDF{s, true}}}, {"idf", IDF{s, true}}} {
+					w    neardup.Weight
+				}{{"count", nil}, {"tf-idf", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: true}}}, {"idf", neardup.IDF{Statistics: s, Smooth: true}}} {
 					f.Weight = w.w
-					var fps [2][]Fingerprint128
+					var fps [2][]neardup.Fingerprint128
 					for _, r := range recs {
-						fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.Sum64(r))})
+						fps[0] = append(fps[0], neardup.Fingerprint128{Lo: uint64(f.Sum64(r))})
 						fps[1] = append(fps[1], f.Sum128(r))
 					}
 					line := ""

@@ -1,21 +1,20 @@
-package neardup
+package quality
 
 import (
 	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/neardup/neardup/internal/race"
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/lab/must"
 )
 
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
 // or 1.
-func halves(n int, truth map[Pair[int]]bool) []int {
-	group := must(GroupPairs(n, certain(slices.Collect(maps.Keys(truth))), SingleLinkage, nil))
+func halves(n int, truth map[neardup.Pair[int]]bool) []int {
+	group := must.Get(neardup.GroupPairs(n, certain(truth), neardup.SingleLinkage, nil))
 	half, number := make([]int, n), map[int]int{}
 	for i, first := range group {
 		if _, ok := number[first]; !ok {
@@ -50,7 +49,7 @@ func (c *curve) best() (k int) {
 }
 
 // curves compares all pairs of fingerprints inside of each half, and at the end of all.
-func curves(fps []Fingerprint128, half []int, truth map[Pair[int]]bool) (c [3]curve) {
+func curves(fps []neardup.Fingerprint128, half []int, truth map[neardup.Pair[int]]bool) (c [3]curve) {
 	for i, a := range fps {
 		for j, b := range fps[:i] {
 			d := bits.OnesCount64(a.Hi^b.Hi) + bits.OnesCount64(a.Lo^b.Lo)
@@ -77,31 +76,31 @@ func curves(fps []Fingerprint128, half []int, truth map[Pair[int]]bool) (c [3]cu
 }
 
 // weighted are the weights that TestWeightQuality compares.
-func weighted(s *Statistics) (names []string, weights []Weight) {
-	add := func(name string, w Weight) { names, weights = append(names, name), append(weights, w) }
-	add("count", Count)
-	add("log", LogCount)
-	add("tf-idf", Product{Count, IDF{s, false}})
-	add("tf-idf smooth", Product{Count, IDF{s, true}})
-	add("log-idf", Product{LogCount, IDF{s, false}})
-	add("log-idf smooth", Product{LogCount, IDF{s, true}})
-	add("idf smooth", IDF{s, true})
+func weighted(s *neardup.Statistics) (names []string, weights []neardup.Weight) {
+	add := func(name string, w neardup.Weight) { names, weights = append(names, name), append(weights, w) }
+	add("count", neardup.Count)
+	add("log", neardup.LogCount)
+	add("tf-idf", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: false}})
+	add("tf-idf smooth", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: true}})
+	add("log-idf", neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s, Smooth: false}})
+	add("log-idf smooth", neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s, Smooth: true}})
+	add("idf smooth", neardup.IDF{Statistics: s, Smooth: true})
 	return names, weights
 }
 
 // weightCurves returns the curves of f with each weight and of both widths.
-func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[int]]bool) (all [][2][3]curve) {
-	b := StatisticsBuilder{Fingerprinter: f}
+func weightCurves(f neardup.Fingerprinter, texts []string, half []int, truth map[neardup.Pair[int]]bool) (all [][2][3]curve) {
+	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	for _, text := range texts {
-		b.Add(Text(text))
+		b.Add(neardup.Text(text))
 	}
 	_, weights := weighted(b.Build())
 	for _, w := range weights {
 		f.Weight = w
-		var fps [2][]Fingerprint128
+		var fps [2][]neardup.Fingerprint128
 		for _, text := range texts {
-			fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.Sum64(Text(text)))})
-			fps[1] = append(fps[1], f.Sum128(Text(text)))
+			fps[0] = append(fps[0], neardup.Fingerprint128{Lo: uint64(f.Sum64(neardup.Text(text)))})
+			fps[1] = append(fps[1], f.Sum128(neardup.Text(text)))
 		}
 		all = append(all, [2][3]curve{curves(fps[0], half, truth), curves(fps[1], half, truth)})
 	}
@@ -117,32 +116,30 @@ func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[in
 // text has twice as many others to be confused with, and no more versions. To choose what
 // is best for all of them, wrong pairs count double.
 //
-//	NEARDUP_DATA=… go test . -full -run WeightQuality -v
+//	NEARDUP_DATA=… go test -C lab ./quality -run WeightQuality -v
 func TestWeightQuality(t *testing.T) {
-	if race.Enabled || !*full {
-		t.Skip("takes long")
-	}
 	t.Parallel()
 	for _, set := range []struct {
 		name string
 		want [2]float64 // what F1 should be at least with 64 and 128 bits
 	}{{"zh-revisions", [2]float64{.961, .985}}, {"en-versions", [2]float64{.986, .994}}} {
-		texts, truth := labelled(t, set.name)
+		docs, truth := labelled(t, set.name)
+		texts := texts(docs)
 		half := halves(len(texts), truth)
-		var lines BoilerplateBuilder
+		var lines neardup.BoilerplateBuilder
 		for _, text := range texts {
 			lines.Add(text)
 		}
-		without := Normalizer{Boilerplate: lines.Build(len(texts) / 50)}
-		settings := []Fingerprinter{{Tokenizer: Words{}}, {Tokenizer: Shingles{}}, {Tokenizer: Shingles{N: 3}}, {Tokenizer: NGrams{3}},
-			{Normalizer: without, Tokenizer: Words{}}, {Normalizer: without, Tokenizer: Shingles{}}, {Normalizer: without, Tokenizer: Shingles{N: 3}}}
+		without := neardup.Normalizer{Boilerplate: lines.Build(len(texts) / 50)}
+		settings := []neardup.Fingerprinter{{Tokenizer: neardup.Words{}}, {Tokenizer: neardup.Shingles{}}, {Tokenizer: neardup.Shingles{N: 3}}, {Tokenizer: neardup.NGrams{N: 3}},
+			{Normalizer: without, Tokenizer: neardup.Words{}}, {Normalizer: without, Tokenizer: neardup.Shingles{}}, {Normalizer: without, Tokenizer: neardup.Shingles{N: 3}}}
 		if strings.HasPrefix(set.name, "zh") {
-			settings = append(settings, Fingerprinter{Tokenizer: loadSegmenter(t)})
+			settings = append(settings, neardup.Fingerprinter{Tokenizer: must.Get(neardup.NewSegmenter(neardup.SegmenterOptions{}))})
 		}
 		var best [2]string
 		var bestF1, reported [2]float64
 		for _, f := range settings {
-			tokenizer, _, _ := strings.Cut(tokenizerVersion(f.Tokenizer), "(e")
+			tokenizer, _, _ := strings.Cut(nameOf(f.Tokenizer), "(e")
 			if f.Normalizer.Boilerplate != nil {
 				tokenizer += " lines"
 			}
@@ -151,7 +148,7 @@ func TestWeightQuality(t *testing.T) {
 			for n := range byHash {
 				f := f
 				if n > 0 {
-					f.Hash, _ = SeededHash(fmt.Appendf(nil, "hash number %d of the test", n))
+					f.Hash, _ = neardup.SeededHash(fmt.Appendf(nil, "hash number %d of the test", n))
 				}
 				wg.Go(func() { byHash[n] = weightCurves(f, texts, half, truth) })
 			}

@@ -2,7 +2,7 @@
 //
 // It is a logistic function of a few quantities (package evidence), the same for everybody. Its numbers come from
 // collections with truth, short and long, in Chinese, English and other languages, from planted copies, and from
-// collections in which copies are rare. The program experiments/cmd/decision fits them and writes fitted.go;
+// collections in which copies are rare. The program lab/cmd/decision fits them and writes fitted.go;
 // docs/dedup.md has what each collection loses when it is left out of the fit, and how often the probabilities are
 // right.
 //

@@ -51,7 +51,7 @@ type flags struct {
 }
 
 func main() {
-	// A goroutine that waits for a file holds its processor up for a while, so there are twice as many: 8 clients gain a tenth (experiments/cmd/load).
+	// A goroutine that waits for a file holds its processor up for a while, so there are twice as many: 8 clients gain a tenth (lab/cmd/load).
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}

@@ -19,10 +19,10 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
-	"github.com/neardup/neardup/stores/mongostore"
-	"github.com/neardup/neardup/stores/pebblestore"
-	"github.com/neardup/neardup/stores/redisstore"
-	"github.com/neardup/neardup/stores/sqlstore"
+	"github.com/neardup/neardup/blockstore/mongostore"
+	"github.com/neardup/neardup/blockstore/pebblestore"
+	"github.com/neardup/neardup/blockstore/redisstore"
+	"github.com/neardup/neardup/blockstore/sqlstore"
 )
 
 // This file opens the stores that --store names by URLs, and keeps passwords out of messages.
