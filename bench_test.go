@@ -151,11 +151,11 @@ func BenchmarkWeights(b *testing.B) {
 			tok  Tokenizer
 		}{{"words", Words{}}, {"default", Shingles{}}, {"chars3", NGrams{3}}} {
 			f := Fingerprinter{Tokenizer: tok.tok}
-			stats := StatisticsBuilder{Fingerprinter: f}
+			stats := DocumentFrequenciesBuilder{Fingerprinter: f}
 			for _, d := range docs {
 				stats.Add(Text(d))
 			}
-			idf := IDF{Statistics: stats.Build(), Smooth: true}
+			idf := IDF{Frequencies: stats.Build(), Smooth: true}
 			for _, w := range []struct {
 				name string
 				w    Weight

@@ -24,7 +24,7 @@
 //     finds, explains it, and learns from labelled pairs.
 //   - A [Fingerprint64] or [Fingerprint128] is the SimHash of a text. Texts with nearly the same
 //     features have fingerprints that differ in few bits. Fingerprints find copies and light edits
-//     among hundreds of millions. [Pairs] and [Clusters] take a collection, [PairsBetween] takes an
+//     among hundreds of millions. [Pairs] and [Components] take a collection, [PairsBetween] takes an
 //     old and a new one, and an [Index] takes documents one by one.
 //   - A [Signature] is the MinHash of a text. Signatures find revised texts among millions, with a
 //     similarity that you choose. Keep them in a [SignatureIndex]. A [Set] gives the exact similarity.
@@ -42,7 +42,7 @@
 //
 //   - Chinese words with their parts of speech: a [Segmenter]. Only programs that call [NewSegmenter]
 //     contain its dictionary.
-//   - Features that count more if they are rare: [IDF] with the [Statistics] of a collection.
+//   - Features that count more if they are rare: [IDF] with the [DocumentFrequencies] of a collection.
 //   - Menus and footers of a site: [Boilerplate].
 //   - A document that changes: an [Accumulator64], which can remove features. A document that does not
 //     fit into memory: a [Stream].

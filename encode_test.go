@@ -349,7 +349,7 @@ func TestOutOfRange(t *testing.T) {
 	for i := range 256 {
 		for what, n := range map[string]Normalizer{"Form": {Form: Form(i)}, "URLs": {URLs: Treatment(i)}, "Emails": {Emails: Treatment(i)}, "Dates": {Dates: Treatment(i)}, "Numbers": {Numbers: Treatment(i)}} {
 			f := Fingerprinter{Normalizer: n}
-			refused := i > int(Remove) && what != "Form" || i > int(NFKC)
+			refused := i > int(TreatmentRemove) && what != "Form" || i > int(FormNFKC)
 			_, errVersion := f.Version()
 			_, errStream := NewStream[Fingerprint64](&f)
 			for _, err := range []error{errVersion, errStream, f.Check()} {
@@ -408,7 +408,7 @@ func TestVersion(t *testing.T) {
 		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
 		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, TiesOne: true}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
 		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=2 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=(count*custom) tie=0 custom=double-1"},
-		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
+		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: FormNFKC, Fold: true, URLs: TreatmentMask, Emails: TreatmentRemove, Dates: TreatmentMask, Numbers: TreatmentRemove, Space: true, Boilerplate: lines}, Hash: seeded},
 			"neardup=2 unicode=15.0.0 normalizer=html(c45c7e10),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
 	} {
 		got, err := test.f.Version()

@@ -21,7 +21,7 @@ func ExampleSum64() {
 	// Output: 0 true
 }
 
-func ExampleClusters() {
+func ExampleComponents() {
 	texts := []string{
 		"市民投诉：小区旁边的工地夜间施工，噪音很大，影响休息。",
 		"请问如何办理居住证？需要准备哪些材料？",
@@ -31,7 +31,7 @@ func ExampleClusters() {
 	for _, text := range texts {
 		fps = append(fps, neardup.Sum64(text))
 	}
-	clusters, err := neardup.Clusters(context.Background(), fps, 3)
+	clusters, err := neardup.Components(context.Background(), fps, 3)
 	if err != nil {
 		panic(err) // the context has ended
 	}
@@ -142,7 +142,7 @@ func ExampleStream() {
 }
 
 func ExampleNormalizer() {
-	n := neardup.Normalizer{HTML: true, Form: neardup.NFKC, Dates: neardup.Mask, Numbers: neardup.Remove, Space: true}
+	n := neardup.Normalizer{HTML: true, Form: neardup.FormNFKC, Dates: neardup.TreatmentMask, Numbers: neardup.TreatmentRemove, Space: true}
 	fmt.Println(n.Normalize("<p>Ｉｎｖｏｉｃｅ&nbsp;№ 4711 of <b>21 Nov 2026</b><script>track()</script>"))
 	f := neardup.Fingerprinter{Normalizer: n}
 	a, b := f.Sum64(neardup.Text("<td>付款日期：2026年11月21日，金额128元</td>")), f.Sum64(neardup.Text("付款日期：2027年1月3日，金额4096元"))
@@ -211,14 +211,14 @@ func ExampleRecord() {
 	// Output: 0
 }
 
-func ExampleStatisticsBuilder() {
+func ExampleDocumentFrequenciesBuilder() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, text := range []string{"the cat", "the dog", "the cat and the dog", "the fish"} {
 		b.Add(neardup.Text(text))
 	}
 	stats := b.Build()
-	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: stats}}
+	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: stats}}
 	for feature, weight := range f.Features(neardup.Text("the fish and the chips")) {
 		fmt.Printf("%s %.2f\n", feature.Text, weight)
 	}

@@ -63,7 +63,7 @@ type extractor struct {
 
 	// stats is set if the weight is Product{Count or LogCount, IDF}, and idf is its table of
 	// weights. Then a weight is one look-up by the key.
-	stats *Statistics
+	stats *DocumentFrequencies
 	idf   *idfTable
 
 	// The way in: batch if batched is set, else src, or the caller's tokenizer if src is nil.

@@ -67,15 +67,15 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	add("weighted", Fingerprinter{Tokenizer: Words{}, Weight: perToken(func(t Token) float64 { return 1 / float64(len(t.Text)) }), TiesOne: true})
 	add("seeded", Fingerprinter{Hash: seeded})
 	add("html", Fingerprinter{Normalizer: Normalizer{HTML: true}})
-	add("masked", Fingerprinter{Tokenizer: NGrams{3}, Normalizer: Normalizer{Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}})
+	add("masked", Fingerprinter{Tokenizer: NGrams{3}, Normalizer: Normalizer{Form: FormNFKC, Fold: true, URLs: TreatmentMask, Emails: TreatmentRemove, Dates: TreatmentMask, Numbers: TreatmentMask, Space: true}})
 	// Weights by the statistics of the documents themselves.
 	corpora := corpusTexts(t, "en", "zh", "more")
 	idf := func(tok Tokenizer) IDF {
-		b := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok}}
+		b := DocumentFrequenciesBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok}}
 		for _, text := range corpora {
 			b.Add(Text(text))
 		}
-		return IDF{Statistics: b.Build()}
+		return IDF{Frequencies: b.Build()}
 	}
 	words, pairs := idf(Words{}), idf(nil)
 	pairs.Smooth = true

@@ -85,16 +85,16 @@ func (l Linkage) check() error {
 	return nil
 }
 
-// Clusters groups fingerprints: two are in one cluster if a chain of pairs at a Hamming distance of
+// Components groups fingerprints: two are in one component if a chain of pairs at a Hamming distance of
 // at most k joins them. For each fingerprint it returns the position of the first member of its
 // cluster. So the result at i is i if fps[i] is alone or the first of its cluster; keeping just
 // these leaves one of each cluster. A negative k leaves each alone. If the context ends early,
-// Clusters returns its error and a result that may lack links.
+// Components returns its error and a result that may lack links.
 //
 // It is [GroupPairs] of [Pairs] with [SingleLinkage], except that equal fingerprints are taken together
 // first, so a million copies of one page cost no more than other input. It takes time and memory
 // like Pairs. Fingerprints of one cluster may be far apart. fps must not change meanwhile.
-func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
+func Components[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
 	if k < 0 {
 		label := make([]int, len(fps))
 		for i := range label {

@@ -380,7 +380,7 @@ func (ix *Index[ID, F]) Groups(ctx context.Context, by Linkage) ([]Group[ID], er
 	}
 	var keep []int
 	if by == SingleLinkage {
-		keep, err = Clusters(ctx, fps, ix.distance)
+		keep, err = Components(ctx, fps, ix.distance)
 	} else {
 		keep, err = GroupPairs(len(fps), Pairs(ctx, fps, ix.distance), by, nil)
 	}

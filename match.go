@@ -113,10 +113,10 @@ const (
 	// texts, but not by their neighbourhoods.
 	SameForm
 
-	// SameButFigures: the words are the same but for figures, and the documents are of no form. A figure is a word
+	// SameExceptNumbers: the words are the same but for figures, and the documents are of no form. A figure is a word
 	// with a digit, a Chinese numeral, an English name of a month or a day of the week, or a word of a web or mail
 	// address. A run of figures counts as one.
-	SameButFigures
+	SameExceptNumbers
 
 	// Contained: one document has all words of the other, in the same order, and other words besides.
 	Contained
@@ -125,11 +125,11 @@ const (
 	Revised
 
 	// AllKinds has every kind.
-	AllKinds = Identical | SameWords | SameForm | SameButFigures | Contained | Revised
+	AllKinds = Identical | SameWords | SameForm | SameExceptNumbers | Contained | Revised
 )
 
 // kindNames has the names of the kinds, in the order of their bits.
-var kindNames = [...]string{"identical", "same-words", "same-form", "same-but-figures", "contained", "revised"}
+var kindNames = [...]string{"identical", "same-words", "same-form", "same-except-numbers", "contained", "revised"}
 
 // String returns the name of a kind, such as same-form. The names of a set have commas between them;
 // the empty set is none.

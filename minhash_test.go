@@ -228,7 +228,7 @@ func TestSignTexts(t *testing.T) {
 	custom := Hash{Sum64: func(s string) uint64 { return exact.SplitMix(uint64(len(s))<<32 + uint64(s[0])) }}
 	for _, f := range []Fingerprinter{
 		{}, {Tokenizer: NGrams{N: 2}}, {Tokenizer: Words{}, Hash: secret}, {Tokenizer: opaque{Words{}}}, {Hash: custom},
-		{Normalizer: Normalizer{Numbers: Remove}, Weight: LogCount}, {Tokenizer: Words{StopWords: NewLexicon("the")}},
+		{Normalizer: Normalizer{Numbers: TreatmentRemove}, Weight: LogCount}, {Tokenizer: Words{StopWords: NewLexicon("the")}},
 	} {
 		for _, text := range texts {
 			var want []uint64

@@ -58,19 +58,19 @@ type Normalizer struct {
 type Form uint8
 
 const (
-	AsIs  Form = iota // no change
-	NFC               // canonical composition: loses nothing
-	Width             // NFC, and full-width and half-width characters become the usual ones
-	NFKC              // compatibility composition: also ① becomes 1, x² x2, ﬁ fi, and ㎏ kg
+	FormAsIs  Form = iota // no change
+	FormNFC               // canonical composition: loses nothing
+	FormWidth             // NFC, and full-width and half-width characters become the usual ones
+	FormNFKC              // compatibility composition: also ① becomes 1, x² x2, ﬁ fi, and ㎏ kg
 )
 
 // A Treatment says what happens to an address, a date or a number.
 type Treatment uint8
 
 const (
-	Keep   Treatment = iota // leave it
-	Mask                    // replace it by its kind: <url>, <email>, <date> or <number>
-	Remove                  // replace it by a space
+	TreatmentKeep   Treatment = iota // leave it
+	TreatmentMask                    // replace it by its kind: <url>, <email>, <date> or <number>
+	TreatmentRemove                  // replace it by a space
 )
 
 // Normalize returns the rewritten text. It takes time linear in the text, whatever the text is, and
@@ -81,12 +81,12 @@ func (n *Normalizer) Normalize(text string) string {
 
 // check returns an error if a Form or a Treatment has no name.
 func (n *Normalizer) check() error {
-	if n.Form > NFKC {
-		return fmt.Errorf("neardup: Normalizer.Form %d is not AsIs, NFC, Width or NFKC", n.Form)
+	if n.Form > FormNFKC {
+		return fmt.Errorf("neardup: Normalizer.Form %d is not FormAsIs, FormNFC, FormWidth or FormNFKC", n.Form)
 	}
 	for _, t := range []Treatment{n.URLs, n.Emails, n.Dates, n.Numbers} {
-		if t > Remove {
-			return fmt.Errorf("neardup: Normalizer: Treatment %d is not Keep, Mask or Remove", t)
+		if t > TreatmentRemove {
+			return fmt.Errorf("neardup: Normalizer: Treatment %d is not TreatmentKeep, TreatmentMask or TreatmentRemove", t)
 		}
 	}
 	return nil

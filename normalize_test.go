@@ -13,15 +13,15 @@ import (
 )
 
 func TestNormalizer(t *testing.T) {
-	all := Normalizer{URLs: Mask, Emails: Mask, Dates: Mask, Numbers: Mask}
+	all := Normalizer{URLs: TreatmentMask, Emails: TreatmentMask, Dates: TreatmentMask, Numbers: TreatmentMask}
 	for _, test := range []struct {
 		n        Normalizer
 		in, want string
 	}{
 		{Normalizer{}, "Ａ\r\n  b\xff", "Ａ\r\n  b\xff"},
-		{Normalizer{Form: NFC}, "e\u0301 ① Ａ\nｶﾞ", "é ① Ａ\nｶﾞ"},
-		{Normalizer{Form: Width}, "e\u0301 ① Ａ１！\u3000ｶﾞ", "é ① A1! ガ"},
-		{Normalizer{Form: NFKC}, "e\u0301 ① Ａ ｶﾞ x² ﬁ ㎏ ½", "é 1 A ガ x2 fi kg 1⁄2"},
+		{Normalizer{Form: FormNFC}, "e\u0301 ① Ａ\nｶﾞ", "é ① Ａ\nｶﾞ"},
+		{Normalizer{Form: FormWidth}, "e\u0301 ① Ａ１！\u3000ｶﾞ", "é ① A1! ガ"},
+		{Normalizer{Form: FormNFKC}, "e\u0301 ① Ａ ｶﾞ x² ﬁ ㎏ ½", "é 1 A ガ x2 fi kg 1⁄2"},
 		{Normalizer{Fold: true}, "ΣΊΣΥΦΟΣ Ａ İß 𝐀", "σίσυφοσ a iß a"},
 		{Normalizer{Space: true}, " a \t b\u3000\u00a0c \r\n\n \n d", "a b c\nd"},
 		{all, "see http://example.com/a_(b)?q=1&r=2#x.", "see <url>."},
@@ -45,8 +45,8 @@ func TestNormalizer(t *testing.T) {
 		{all, "http://a.b/" + strings.Repeat("c", 5000) + " a@b." + strings.Repeat("c", 100), "<url> a@b." + strings.Repeat("c", 100)},
 		{all, "x Nov" + strings.Repeat(" ", 59) + "12345", "x Nov" + strings.Repeat(" ", 59) + "<number>"},
 		{all, "2026-13-45 99:99 31/31/1999 1/2", "<number>-<number>-<number> <number>:<number> <date> <number>/<number>"},
-		{Normalizer{Numbers: Remove}, "a 12 b", "a   b"},
-		{Normalizer{Numbers: Mask}, strings.Repeat("7", 300), "<number><number>"},
+		{Normalizer{Numbers: TreatmentRemove}, "a 12 b", "a   b"},
+		{Normalizer{Numbers: TreatmentMask}, strings.Repeat("7", 300), "<number><number>"},
 		{Normalizer{HTML: true}, "<p>Hello&nbsp;<b>wor</b>ld &lt;x&gt;<br>two\n lines<p>new", "Hello\u00a0world <x>\ntwo lines\nnew"},
 		{Normalizer{HTML: true}, "<title>A &amp; B</title><script>if (a<b) '</p>'</script><style>p{}</style><noscript>no</noscript>c<!-- d -->e", "A & B\nce"},
 		{Normalizer{HTML: true}, "<ul><li>a<li>b</ul><table><tr><td>c<td>d<tr><td>e</table>f", "a\nb\nc d\ne\nf"},
@@ -57,7 +57,7 @@ func TestNormalizer(t *testing.T) {
 		{Normalizer{HTML: true}, "Buy<button>Add</button>Ships<img src=x>today <video>fall<b>back</b></video>x <ruby>漢<rp>(</rp>han<rp>)</rp></ruby>", "Buy Add Ships today x 漢han"},
 		{Normalizer{HTML: true}, "<pre>a\rb\r\nc</pre>", "a\nb\nc\n"},
 		{Normalizer{HTML: true}, "plain text\nof two lines, unclosed <b attr='", "plain text of two lines, unclosed"},
-		{Normalizer{HTML: true, Form: NFKC, Numbers: Mask, Space: true}, "<p>①&#65296;</p>  <p>&#x58;</p>", "<number>\nX\n"},
+		{Normalizer{HTML: true, Form: FormNFKC, Numbers: TreatmentMask, Space: true}, "<p>①&#65296;</p>  <p>&#x58;</p>", "<number>\nX\n"},
 	} {
 		got := test.n.Normalize(test.in)
 		if got != test.want {
@@ -96,7 +96,7 @@ func TestLongMarkup(t *testing.T) {
 
 // TestLongLines: lines are cut at spaces, and no byte is lost.
 func TestLongLines(t *testing.T) {
-	n := Normalizer{Form: NFC}
+	n := Normalizer{Form: FormNFC}
 	for _, unit := range []string{"a", "word ", "字", "é", "\xff", "x\n", "🙂"} {
 		text := strings.Repeat(unit, 5*clean.MaxLine/len(unit))
 		if got := n.Normalize(text); got != text {
@@ -149,10 +149,10 @@ func checkNormalizer(t *testing.T, n Normalizer, text string, size int, rnd *ran
 // normalizers are those of the tests: each step alone, and all.
 func normalizers() []Normalizer {
 	return []Normalizer{
-		{HTML: true}, {Form: NFC}, {Form: Width}, {Form: NFKC}, {Fold: true},
-		{URLs: Mask}, {Emails: Mask}, {Dates: Mask}, {Numbers: Mask}, {Space: true},
-		{URLs: Remove, Emails: Remove, Dates: Remove, Numbers: Remove},
-		{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Mask, Dates: Mask, Numbers: Mask, Space: true},
+		{HTML: true}, {Form: FormNFC}, {Form: FormWidth}, {Form: FormNFKC}, {Fold: true},
+		{URLs: TreatmentMask}, {Emails: TreatmentMask}, {Dates: TreatmentMask}, {Numbers: TreatmentMask}, {Space: true},
+		{URLs: TreatmentRemove, Emails: TreatmentRemove, Dates: TreatmentRemove, Numbers: TreatmentRemove},
+		{HTML: true, Form: FormNFKC, Fold: true, URLs: TreatmentMask, Emails: TreatmentMask, Dates: TreatmentMask, Numbers: TreatmentMask, Space: true},
 		{Simplified: true, Arabic: true, Confusables: true, Fold: true, Space: true},
 	}
 }
@@ -181,7 +181,7 @@ func FuzzNormalizer(f *testing.F) {
 }
 
 func TestBoilerplate(t *testing.T) {
-	n := Normalizer{Space: true, Numbers: Mask}
+	n := Normalizer{Space: true, Numbers: TreatmentMask}
 	docs := make([]string, 100)
 	a, b, all := BoilerplateBuilder{Normalizer: n}, BoilerplateBuilder{Normalizer: n}, BoilerplateBuilder{Normalizer: n}
 	for i := range docs {
@@ -225,7 +225,7 @@ func TestBoilerplate(t *testing.T) {
 		n    Normalizer
 		text string
 	}{
-		{Normalizer{Form: NFKC}, strings.Repeat("ﷺ ", 10_000)}, {Normalizer{Numbers: Mask}, strings.Repeat("1234567890123 ", 5500)},
+		{Normalizer{Form: FormNFKC}, strings.Repeat("ﷺ ", 10_000)}, {Normalizer{Numbers: TreatmentMask}, strings.Repeat("1234567890123 ", 5500)},
 		{Normalizer{HTML: true, Space: true}, "<p>" + strings.Repeat("word  ", 16_000) + "</p>"},
 	} {
 		b := BoilerplateBuilder{Normalizer: test.n}
@@ -339,12 +339,12 @@ func TestDisguises(t *testing.T) {
 			return strings.NewReplacer(" ", "\u00a0 ", "\n", "\r\n", ",", ";", "。", "．\u3000").Replace(s)
 		}, 1},
 		{"in a page", Normalizer{HTML: true}, page, 0.85},
-		{"other addresses", Normalizer{URLs: Mask}, func(s string) string {
+		{"other addresses", Normalizer{URLs: TreatmentMask}, func(s string) string {
 			return url.ReplaceAllStringFunc(s, func(string) string {
 				return fmt.Sprintf("https://example.com/%x/%x?id=%d", rnd.Uint32(), rnd.Uint32(), rnd.Uint32())
 			})
 		}, 0.97},
-		{"other numbers", Normalizer{Numbers: Remove, Dates: Remove, URLs: Remove}, func(s string) string {
+		{"other numbers", Normalizer{Numbers: TreatmentRemove, Dates: TreatmentRemove, URLs: TreatmentRemove}, func(s string) string {
 			return number.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprint(rnd.IntN(9) + 1)[:1] + n[1:] })
 		}, 0.7},
 		{"a menu and a footer", Normalizer{Boilerplate: common}, func(s string) string { return s + "\n" + menu }, 1},

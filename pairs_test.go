@@ -128,11 +128,11 @@ func testPairsRandom[F Fingerprint](t *testing.T) {
 			want := brutePairs(fps, k)
 			checkPairs(t, fps, k, want)
 
-			// Clusters are the components of those pairs, whatever their order.
+			// Components are those of the pairs, whatever their order.
 			edges := slices.Collect(maps.Keys(want))
 			components := must(GroupPairs(n, certain(edges), SingleLinkage, nil))
-			if got := must(Clusters(bg, fps, k)); !slices.Equal(got, components) {
-				t.Fatalf("n=%d k=%d: Clusters %v, Components %v", n, k, got, components)
+			if got := must(Components(bg, fps, k)); !slices.Equal(got, components) {
+				t.Fatalf("n=%d k=%d: Components %v, want %v", n, k, got, components)
 			}
 			for i, root := range bruteComponents(n, edges) {
 				if components[i] != root {
@@ -240,10 +240,10 @@ func TestPairsStop(t *testing.T) {
 	if n != 10 {
 		t.Errorf("stopped after %d pairs", n)
 	}
-	if got := must(Clusters(bg, fps, 3)); slices.Max(got) != 0 {
+	if got := must(Components(bg, fps, 3)); slices.Max(got) != 0 {
 		t.Error("equal fingerprints are in different clusters")
 	}
-	if got := must(Clusters(bg, fps, -1)); got[4999] != 4999 {
+	if got := must(Components(bg, fps, -1)); got[4999] != 4999 {
 		t.Error("a negative distance has clusters")
 	}
 }
@@ -303,7 +303,7 @@ func TestPaperCorpus(t *testing.T) {
 		}
 	}
 	clusters := 0
-	for i, root := range must(Clusters(bg, f, 3)) {
+	for i, root := range must(Components(bg, f, 3)) {
 		if i == root {
 			clusters++
 		}
@@ -416,7 +416,7 @@ func hundredth[F Fingerprint](n int) []F {
 func BenchmarkClusters(b *testing.B) {
 	fps := hundredth[Fingerprint64](10_000_000)
 	for b.Loop() {
-		if _, err := Clusters(bg, fps, 3); err != nil {
+		if _, err := Components(bg, fps, 3); err != nil {
 			b.Fatal(err)
 		}
 	}

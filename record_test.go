@@ -118,7 +118,7 @@ func TestRecords(t *testing.T) {
 		{Name: "price", Form: NumberValue, Split: Words{}}, {Name: "text", Large: true}, {Name: "text", Large: true, Named: true, Split: Words{}}, {Name: "exact", Form: ExactValue, Named: true},
 	}
 	f := Fingerprinter{Fields: fields, Normalizer: Normalizer{HTML: true}, Tokenizer: Words{}}
-	stats := StatisticsBuilder{Fingerprinter: f}
+	stats := DocumentFrequenciesBuilder{Fingerprinter: f}
 	df := map[string]int{}
 	for _, r := range recs {
 		stats.Add(r)

@@ -387,9 +387,9 @@ func TestAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() { f.Sum64(Text(text)); f.Sum128(Text(text)) }); n > 0.5 {
 			t.Errorf("%T: %v allocations for a fingerprint", tok, n)
 		}
-		b := StatisticsBuilder{Fingerprinter: f}
+		b := DocumentFrequenciesBuilder{Fingerprinter: f}
 		b.Add(Text(text))
-		for _, w := range []Weight{Product{Count, IDF{Statistics: b.Build(), Smooth: true}}, LogCount, Product{Count, termLength{}}} {
+		for _, w := range []Weight{Product{Count, IDF{Frequencies: b.Build(), Smooth: true}}, LogCount, Product{Count, termLength{}}} {
 			f.Weight = w
 			if n := testing.AllocsPerRun(20, func() { f.Sum64(Text(text)); f.Sum128(Text(text)) }); n > 0.5 {
 				t.Errorf("%T: %v allocations for a fingerprint with weight %s", tok, n, weightVersion(w))

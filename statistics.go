@@ -15,19 +15,19 @@ import (
 	"github.com/neardup/neardup/internal/frequency"
 )
 
-// A StatisticsBuilder counts document frequencies; Build turns the counts into immutable
-// Statistics, which an IDF reads. The counts are in a frequency.Table by the keys of the features.
+// A DocumentFrequenciesBuilder counts document frequencies; Build turns the counts into immutable
+// DocumentFrequencies, which an IDF reads. The counts are in a frequency.Table by the keys of the features.
 // Many features have the same frequency. So Build replaces each frequency by its rank among the
 // distinct ones, and computes the weights once per rank: looking up a weight is one probe of the
 // table and one of a small array.
 
-// Statistics are the document frequencies of a corpus: how many documents it has, and how many of
-// them have each feature. [StatisticsBuilder.Build] and [ReadStatistics] make them. They do not
+// DocumentFrequencies are those of a corpus: how many documents it has, and how many of
+// them have each feature. [DocumentFrequenciesBuilder.Build] and [ReadDocumentFrequencies] make them. They do not
 // change and are safe for concurrent use. They take 15 to 19 bytes of memory for each feature.
 //
 // Features are identified by a 64-bit hash. A feature shares the count of another one with a
 // probability of 2⁻⁶⁴ times the number of features.
-type Statistics struct {
+type DocumentFrequencies struct {
 	of        features         // the settings that the features were made with
 	documents uint32           // N
 	forgotten uint32           // the largest frequency that Prune removed
@@ -49,19 +49,19 @@ func (t *idfTable) add(idf float64) {
 	t.quantised = append(t.quantised, exact.Quantize(idf))
 }
 
-// A StatisticsBuilder counts in how many documents each feature occurs. The zero value is ready to
+// A DocumentFrequenciesBuilder counts in how many documents each feature occurs. The zero value is ready to
 // use and counts the features of a zero [Fingerprinter]. Several goroutines may use it at once,
 // except for Build. The result does not depend on the order of the documents. It takes 15 to 19
 // bytes of memory for each distinct feature, at most 190 MB for ten million.
 //
-//	b := neardup.StatisticsBuilder{Fingerprinter: f}
+//	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 //	for _, text := range texts {
 //		b.Add(neardup.Text(text))
 //	}
-//	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build()}}
+//	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: b.Build()}}
 //
 // There may be up to 2³²−1 documents.
-type StatisticsBuilder struct {
+type DocumentFrequenciesBuilder struct {
 	// Fingerprinter says which features to count: those of its texts and records. Its Weight does
 	// not matter. It must not change after the first document.
 	Fingerprinter Fingerprinter
@@ -72,7 +72,7 @@ type StatisticsBuilder struct {
 }
 
 // Add counts the features of a document.
-func (b *StatisticsBuilder) Add(doc Document) {
+func (b *DocumentFrequenciesBuilder) Add(doc Document) {
 	r := b.Fingerprinter.extractor(toCount)
 	r.document(doc)
 	b.documents.Add(1)
@@ -85,7 +85,7 @@ func (b *StatisticsBuilder) Add(doc Document) {
 // Merge adds the counts of other, which must be about other documents. It is an [ErrVersion] if
 // they were made with other settings than those of b, and an error if there are more than 2³²−1
 // documents together. After an error, b is unchanged.
-func (b *StatisticsBuilder) Merge(other *Statistics) error {
+func (b *DocumentFrequenciesBuilder) Merge(other *DocumentFrequencies) error {
 	if of := b.Fingerprinter.features(); !of.isSame(&other.of) {
 		return fmt.Errorf("neardup: %w: the statistics are of other features", ErrVersion)
 	}
@@ -99,10 +99,10 @@ func (b *StatisticsBuilder) Merge(other *Statistics) error {
 }
 
 // Documents returns the number of documents added so far, merged ones included.
-func (b *StatisticsBuilder) Documents() int { return int(b.documents.Load()) }
+func (b *DocumentFrequenciesBuilder) Documents() int { return int(b.documents.Load()) }
 
 // Terms returns the number of distinct features that were found and not pruned.
-func (b *StatisticsBuilder) Terms() int { return b.table.Len() }
+func (b *DocumentFrequenciesBuilder) Terms() int { return b.table.Len() }
 
 // Prune forgets rare features to save memory. First it forgets the features that fewer than min
 // documents have had so far. If more than most are left, it also forgets the rarest of them until
@@ -116,7 +116,7 @@ func (b *StatisticsBuilder) Terms() int { return b.table.Len() }
 // without end would take too much memory. Then a forgotten feature that occurs again is counted
 // from 0. So frequencies may be too low, by at most the sum of what the calls forgot, and they
 // depend on where among the documents the calls were.
-func (b *StatisticsBuilder) Prune(min, most int) {
+func (b *DocumentFrequenciesBuilder) Prune(min, most int) {
 	least := uint32(max(0, min))
 	if most > 0 {
 		// how many features have each frequency
@@ -134,15 +134,15 @@ func (b *StatisticsBuilder) Prune(min, most int) {
 }
 
 // forget notes that features of frequency df were forgotten; the largest counts.
-func (b *StatisticsBuilder) forget(df uint32) {
+func (b *DocumentFrequenciesBuilder) forget(df uint32) {
 	for old := b.forgotten.Load(); df > old && !b.forgotten.CompareAndSwap(old, df); old = b.forgotten.Load() {
 	}
 }
 
 // Build returns the statistics and leaves the builder empty, ready for another corpus. It hands the
 // counts over without copying them. Nothing may be added while it runs.
-func (b *StatisticsBuilder) Build() *Statistics {
-	s := &Statistics{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.Take()}
+func (b *DocumentFrequenciesBuilder) Build() *DocumentFrequencies {
+	s := &DocumentFrequencies{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.Take()}
 	s.forgotten = min(s.forgotten, s.documents)
 	// First only the keys of ranks, the distinct frequencies; the ranks follow when these are
 	// sorted.
@@ -168,19 +168,19 @@ func (b *StatisticsBuilder) Build() *Statistics {
 }
 
 // Documents returns the number of documents, N.
-func (s *Statistics) Documents() int { return int(s.documents) }
+func (s *DocumentFrequencies) Documents() int { return int(s.documents) }
 
 // Terms returns the number of distinct features.
-func (s *Statistics) Terms() int { return s.table.Len() }
+func (s *DocumentFrequencies) Terms() int { return s.table.Len() }
 
 // Frequency returns the number of documents that have a feature, spelled like the Text of a
 // [Token]. It is 0 for an unknown feature.
-func (s *Statistics) Frequency(feature string) int {
+func (s *DocumentFrequencies) Frequency(feature string) int {
 	return int(s.frequency(featureKey(feature, s.of.key)))
 }
 
 // frequency is Frequency by key.
-func (s *Statistics) frequency(key uint64) uint32 {
+func (s *DocumentFrequencies) frequency(key uint64) uint32 {
 	if rank := s.rank(key); int(rank) < len(s.distinct) {
 		return s.distinct[rank]
 	}
@@ -189,12 +189,12 @@ func (s *Statistics) frequency(key uint64) uint32 {
 
 // rank returns the index of a feature in the tables of weights. For an unknown feature that is the
 // last one.
-func (s *Statistics) rank(key uint64) uint32 {
+func (s *DocumentFrequencies) rank(key uint64) uint32 {
 	return s.table.Find(key, uint32(len(s.distinct)))
 }
 
 // idf returns the weight of a feature that df documents have; see IDF.
-func (s *Statistics) idf(df uint32, smooth bool) float64 {
+func (s *DocumentFrequencies) idf(df uint32, smooth bool) float64 {
 	switch {
 	case s.documents == 0:
 		return 1
@@ -205,17 +205,17 @@ func (s *Statistics) idf(df uint32, smooth bool) float64 {
 }
 
 // id returns a digest of the counts, for versions. It is 0 if s is nil.
-func (s *Statistics) id() uint64 {
+func (s *DocumentFrequencies) id() uint64 {
 	if s == nil {
 		return 0
 	}
 	return s.digest
 }
 
-// WriteTo writes s for [ReadStatistics], in a checksummed binary form of about 8 bytes a feature.
+// WriteTo writes s for [ReadDocumentFrequencies], in a checksummed binary form of about 8 bytes a feature.
 // It needs memory for about a 64th of the features. It is an error if the features come from a
 // tokenizer of the caller's own that [Fingerprinter.Custom] does not name.
-func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
+func (s *DocumentFrequencies) WriteTo(w io.Writer) (int64, error) {
 	version, err := s.of.version()
 	if err != nil {
 		return 0, err
@@ -247,11 +247,11 @@ func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	return f.To.N, err
 }
 
-// ReadStatistics reads what [Statistics.WriteTo] wrote, for the features of f. It reads r to the
+// ReadDocumentFrequencies reads what [DocumentFrequencies.WriteTo] wrote, for the features of f. It reads r to the
 // end. It is an [ErrVersion] if the statistics were made with other settings. Other errors are
 // those of [ReadFingerprints].
-func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
-	b := StatisticsBuilder{Fingerprinter: *f}
+func ReadDocumentFrequencies(r io.Reader, f *Fingerprinter) (*DocumentFrequencies, error) {
+	b := DocumentFrequenciesBuilder{Fingerprinter: *f}
 	of := f.features()
 	version, err := of.version()
 	if err != nil {

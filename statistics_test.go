@@ -33,7 +33,7 @@ func naiveFrequencies(f *Fingerprinter, docs []string) map[string]int {
 	return df
 }
 
-func checkFrequencies(t *testing.T, name string, s *Statistics, docs int, df map[string]int) {
+func checkFrequencies(t *testing.T, name string, s *DocumentFrequencies, docs int, df map[string]int) {
 	t.Helper()
 	if s.Documents() != docs || s.Terms() != len(df) {
 		t.Errorf("%s: %d documents and %d terms, want %d and %d", name, s.Documents(), s.Terms(), docs, len(df))
@@ -65,7 +65,7 @@ func TestStatistics(t *testing.T) {
 		"words": {Tokenizer: Words{}}, "default": {}, "opaque": {Tokenizer: opaque{NGrams{2}}, Custom: "opaque"}, "html": {Normalizer: Normalizer{HTML: true}},
 	} {
 		df := naiveFrequencies(&f, docs)
-		one := StatisticsBuilder{Fingerprinter: f}
+		one := DocumentFrequenciesBuilder{Fingerprinter: f}
 		for _, d := range docs {
 			one.Add(Text(d))
 		}
@@ -77,7 +77,7 @@ func TestStatistics(t *testing.T) {
 		if one.Documents() != 0 || one.Terms() != 0 {
 			t.Errorf("%s: the builder still has something", name)
 		}
-		many := StatisticsBuilder{Fingerprinter: f}
+		many := DocumentFrequenciesBuilder{Fingerprinter: f}
 		var wg sync.WaitGroup
 		for w := range 4 {
 			wg.Go(func() {
@@ -90,9 +90,9 @@ func TestStatistics(t *testing.T) {
 		if got := many.Build(); got.id() != s.id() {
 			t.Errorf("%s: the order matters", name)
 		}
-		merged := StatisticsBuilder{Fingerprinter: f}
+		merged := DocumentFrequenciesBuilder{Fingerprinter: f}
 		for part := range 3 {
-			b := StatisticsBuilder{Fingerprinter: f}
+			b := DocumentFrequenciesBuilder{Fingerprinter: f}
 			for i := part; i < len(docs); i += 3 {
 				b.Add(Text(docs[i]))
 			}
@@ -101,7 +101,7 @@ func TestStatistics(t *testing.T) {
 			if err != nil || n != int64(file.Len()) {
 				t.Fatal(n, file.Len(), err)
 			}
-			read, err := ReadStatistics(&file, &f)
+			read, err := ReadDocumentFrequencies(&file, &f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestStatistics(t *testing.T) {
 		if got.id() != s.id() {
 			t.Errorf("%s: merged parts have another digest", name)
 		}
-		f.Weight = Product{Count, IDF{Statistics: s}}
+		f.Weight = Product{Count, IDF{Frequencies: s}}
 		if v, err := f.Version(); err != nil || !strings.Contains(v, fmt.Sprintf("idf(%016x)", s.id())) {
 			t.Error(v, err)
 		}
@@ -123,8 +123,8 @@ func TestStatistics(t *testing.T) {
 
 // TestPrune: by frequency, by number, and both.
 func TestPrune(t *testing.T) {
-	build := func(min, most int) (*Statistics, int) {
-		var b StatisticsBuilder
+	build := func(min, most int) (*DocumentFrequencies, int) {
+		var b DocumentFrequenciesBuilder
 		b.Fingerprinter.Tokenizer = Words{}
 		for i := range 100 { // wordN is in 100−N documents
 			var text strings.Builder
@@ -152,14 +152,14 @@ func TestPrune(t *testing.T) {
 			}
 		}
 	}
-	var b StatisticsBuilder // of equal ones all go
+	var b DocumentFrequenciesBuilder // of equal ones all go
 	b.Add(Text("one two three four"))
 	if b.Prune(0, 2); b.Terms() != 0 {
 		t.Errorf("%d of three equal ones", b.Terms())
 	}
 	// What was forgotten, and what is unknown, weighs as the most frequent of it.
 	f := Fingerprinter{Tokenizer: Words{}}
-	b = StatisticsBuilder{Fingerprinter: f}
+	b = DocumentFrequenciesBuilder{Fingerprinter: f}
 	for i := range 10 {
 		b.Add(Text(fmt.Sprintf("all own%d half%d", i, i/5)))
 	}
@@ -169,14 +169,14 @@ func TestPrune(t *testing.T) {
 	if _, err := s.WriteTo(&file); err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadStatistics(&file, &f)
+	read, err := ReadDocumentFrequencies(&file, &f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Merge(read)
-	for _, s := range []*Statistics{s, read, b.Build()} {
+	for _, s := range []*DocumentFrequencies{s, read, b.Build()} {
 		for word, want := range map[string]float64{"all": 10.0 / 10, "half0": 10.0 / 5, "own3": 10.0 / 5, "unknown": 10.0 / 5} {
-			if got := (IDF{Statistics: s}).Weigh(&Feature{Token: Token{Text: word}}); got != exact.Ln(want) {
+			if got := (IDF{Frequencies: s}).Weigh(&Feature{Token: Token{Text: word}}); got != exact.Ln(want) {
 				t.Errorf("%s weighs %v, want %v", word, got, exact.Ln(want))
 			}
 		}
@@ -245,7 +245,7 @@ func TestStatisticsMemory(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before := live()
-	var b StatisticsBuilder
+	var b DocumentFrequenciesBuilder
 	keys := make([]uint64, 1000)
 	most := int64(0)
 	for i := range n / len(keys) {
@@ -269,7 +269,7 @@ func TestStatisticsMemory(t *testing.T) {
 }
 
 func statisticsFile(t testing.TB, f *Fingerprinter, docs ...string) []byte {
-	b := StatisticsBuilder{Fingerprinter: *f}
+	b := DocumentFrequenciesBuilder{Fingerprinter: *f}
 	for _, d := range docs {
 		b.Add(Text(d))
 	}
@@ -290,41 +290,41 @@ func TestStatisticsFile(t *testing.T) {
 	}
 	for i := range data {
 		for _, damaged := range [][]byte{data[:i], append(append(bytes.Clone(data[:i]), data[i]^1), data[i+1:]...), append(append(bytes.Clone(data[:i]), data[i]^0x80), data[i+1:]...)} {
-			if s, err := ReadStatistics(bytes.NewReader(damaged), &f); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) || s != nil {
+			if s, err := ReadDocumentFrequencies(bytes.NewReader(damaged), &f); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) || s != nil {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 		}
 	}
 	seeded, _ := SeededHash([]byte("0123456789abcdef"))
-	for _, g := range []*Fingerprinter{{}, {Tokenizer: Words{}, Normalizer: Normalizer{Numbers: Mask}}, {Tokenizer: Words{}, Hash: seeded}, {Tokenizer: Words{}, Fields: []Field{{Name: "x"}}}} {
-		_, err := ReadStatistics(bytes.NewReader(data), g)
+	for _, g := range []*Fingerprinter{{}, {Tokenizer: Words{}, Normalizer: Normalizer{Numbers: TreatmentMask}}, {Tokenizer: Words{}, Hash: seeded}, {Tokenizer: Words{}, Fields: []Field{{Name: "x"}}}} {
+		_, err := ReadDocumentFrequencies(bytes.NewReader(data), g)
 		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "collect them again") {
 			t.Error(err)
 		}
-		s, err := ReadStatistics(bytes.NewReader(data), &f)
+		s, err := ReadDocumentFrequencies(bytes.NewReader(data), &f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (&StatisticsBuilder{Fingerprinter: *g}).Merge(s); !errors.Is(err, ErrVersion) {
+		if err := (&DocumentFrequenciesBuilder{Fingerprinter: *g}).Merge(s); !errors.Is(err, ErrVersion) {
 			t.Errorf("merged: %v", err)
 		}
 	}
-	if _, err := ReadStatistics(bytes.NewReader(data), &Fingerprinter{Tokenizer: Words{}, Weight: LogCount, TiesOne: true, Custom: "x"}); err != nil {
+	if _, err := ReadDocumentFrequencies(bytes.NewReader(data), &Fingerprinter{Tokenizer: Words{}, Weight: LogCount, TiesOne: true, Custom: "x"}); err != nil {
 		t.Error("the weight matters:", err)
 	}
 	own := Fingerprinter{Tokenizer: noThe{}}
-	if _, err := new(Statistics).WriteTo(io.Discard); err == nil {
+	if _, err := new(DocumentFrequencies).WriteTo(io.Discard); err == nil {
 		t.Error("the zero value was written")
 	}
-	b := StatisticsBuilder{Fingerprinter: own}
+	b := DocumentFrequenciesBuilder{Fingerprinter: own}
 	if _, err := b.Build().WriteTo(io.Discard); err == nil {
 		t.Error("statistics of a tokenizer without a name were written")
 	}
-	if _, err := ReadStatistics(bytes.NewReader(data), &own); err == nil {
+	if _, err := ReadDocumentFrequencies(bytes.NewReader(data), &own); err == nil {
 		t.Error("statistics of a tokenizer without a name were read")
 	}
 	empty := statisticsFile(t, &f)
-	if s, err := ReadStatistics(bytes.NewReader(empty), &f); err != nil || s.Documents() != 0 || s.Terms() != 0 {
+	if s, err := ReadDocumentFrequencies(bytes.NewReader(empty), &f); err != nil || s.Documents() != 0 || s.Terms() != 0 {
 		t.Error(err)
 	}
 }
@@ -342,7 +342,7 @@ func FuzzStatistics(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, data := range [][]byte{data, forge("statistics", version, data)} {
-			s, err := ReadStatistics(bytes.NewReader(data), fp)
+			s, err := ReadDocumentFrequencies(bytes.NewReader(data), fp)
 			if err != nil {
 				if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
 					t.Fatal(err)
@@ -353,7 +353,7 @@ func FuzzStatistics(f *testing.F) {
 			if _, err := s.WriteTo(&file); err != nil {
 				t.Fatal(err)
 			}
-			again, err := ReadStatistics(&file, fp)
+			again, err := ReadDocumentFrequencies(&file, fp)
 			if err != nil || again.id() != s.id() || again.Documents() != s.Documents() || again.Terms() != s.Terms() {
 				t.Fatal(err)
 			}
@@ -368,7 +368,7 @@ func BenchmarkStatistics(b *testing.B) {
 	}{{"words", Words{}}, {"default", nil}} {
 		b.Run("text=en/size=10240/tokenizer="+tok.name, func(b *testing.B) {
 			text := throughput(b, "en", 8<<20)
-			s := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok.of}}
+			s := DocumentFrequenciesBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok.of}}
 			b.SetBytes(10 << 10)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i = (i + 10<<10) % (8<<20 - 20<<10) {
@@ -391,7 +391,7 @@ func TestKeysWrap(t *testing.T) {
 		w.EndRecord()
 	}
 	w.Close()
-	if s, err := ReadStatistics(&b, f); !errors.Is(err, ErrDamaged) {
+	if s, err := ReadDocumentFrequencies(&b, f); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v, %v", s, err)
 	}
 }

@@ -19,7 +19,7 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		t.Fatal(err)
 	}
 	weight := func(t Token) float64 { return float64(len(t.Text)) / 3 }
-	everything := Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}
+	everything := Normalizer{HTML: true, Form: FormNFKC, Fold: true, URLs: TreatmentMask, Emails: TreatmentRemove, Dates: TreatmentMask, Numbers: TreatmentMask, Space: true}
 	var common BoilerplateBuilder
 	common.Add("long line without end\nhello\n中文\nword word\nx")
 	common.Add("Long line, without end.\nHello\n中文。\nword word\r\nx")
@@ -36,7 +36,7 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		"seeded":      {Hash: seeded},
 		"positions":   {Tokenizer: Shingles{N: 3}, Weight: perToken(func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) })},
 		"html":        {Normalizer: Normalizer{HTML: true}},
-		"masked":      {Normalizer: Normalizer{Form: Width, URLs: Remove, Emails: Mask, Dates: Remove, Numbers: Remove}},
+		"masked":      {Normalizer: Normalizer{Form: FormWidth, URLs: TreatmentRemove, Emails: TreatmentMask, Dates: TreatmentRemove, Numbers: TreatmentRemove}},
 		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: perToken(weight)},
 		"everything":  {Normalizer: everything, Tokenizer: NGrams{2}},
 	}

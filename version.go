@@ -312,7 +312,7 @@ func (n *Normalizer) version() string {
 		d.Text(clean.ReadPitfalls())
 		steps = append(steps, fmt.Sprintf("html(%08x)", uint32(d.Sum())))
 	}
-	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form])
+	add(n.Form != FormAsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form])
 	add(n.Simplified, "simplified")
 	add(n.Arabic, "arabic")
 	add(n.Confusables, "confusables")
@@ -321,7 +321,7 @@ func (n *Normalizer) version() string {
 		what string
 		how  Treatment
 	}{{"urls", n.URLs}, {"emails", n.Emails}, {"dates", n.Dates}, {"numbers", n.Numbers}} {
-		add(t.how != Keep, t.what+[...]string{"", ":mask", ":remove"}[t.how])
+		add(t.how != TreatmentKeep, t.what+[...]string{"", ":mask", ":remove"}[t.how])
 	}
 	add(n.Space, "space")
 	if n.Boilerplate != nil {

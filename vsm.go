@@ -24,7 +24,7 @@ import (
 
 // A Term is a feature of a document and its weight there.
 type Term struct {
-	Feature uint64  // the hash by which Statistics know the feature too; never 0
+	Feature uint64  // the hash by which DocumentFrequencies know the feature too; never 0
 	Weight  float32 // finite
 }
 

@@ -308,7 +308,7 @@ func BenchmarkVectorIndexNearest(b *testing.B) {
 func BenchmarkVectorIndexBuild(b *testing.B) {
 	const n = 10_000
 	texts := zipfTexts(n, 200)
-	sb := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
+	sb := DocumentFrequenciesBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
 	for _, text := range texts {
 		sb.Add(Text(text))
 	}

@@ -134,7 +134,7 @@ func zipfTexts(n, words int) []string {
 // zipfVectors returns the vectors of such documents by log-idf.
 func zipfVectors(n, words int) []Vector {
 	texts := zipfTexts(n, words)
-	b := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
+	b := DocumentFrequenciesBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
 	for _, text := range texts {
 		b.Add(Text(text))
 	}
@@ -267,7 +267,7 @@ func TestVector(t *testing.T) {
 // A vector has the features and weights of Features.
 func TestVectorOfText(t *testing.T) {
 	text := "The cat sat on the mat. 小猫坐在垫子上，小猫 sat."
-	var b StatisticsBuilder
+	var b DocumentFrequenciesBuilder
 	b.Add(Text(text))
 	b.Add(Text("the dog 小猫"))
 	b.Add(Text("something else"))

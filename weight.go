@@ -22,7 +22,7 @@ import (
 
 // A Weight says how much a feature of a document counts. Combine weights by [Product], for example
 //
-//	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
+//	neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: s}}
 //
 // [Fingerprinter.Version] spells them out. How often a feature occurs counts only through a factor such as [Count] or
 // [LogCount]: a weight without one counts each feature once. No Weight at all is Count.
@@ -64,16 +64,16 @@ type Feature struct {
 // Length returns the number of characters of the feature, spaces between words included.
 func (f *Feature) Length() int { return utf8.RuneCountInString(f.Text) }
 
-// Occurrences is a weight by how often a feature occurs.
-type Occurrences uint8
+// TermFrequency is a weight by how often a feature occurs.
+type TermFrequency uint8
 
 const (
-	Count    Occurrences = iota // n, the term frequency; the same as no Weight at all
-	LogCount                    // 1 + ln n: a tenth occurrence adds little to nine
+	Count    TermFrequency = iota // n, the term frequency; the same as no Weight at all
+	LogCount                      // 1 + ln n: a tenth occurrence adds little to nine
 )
 
 // Weigh implements [Weight].
-func (o Occurrences) Weigh(f *Feature) float64 {
+func (o TermFrequency) Weigh(f *Feature) float64 {
 	if o == LogCount {
 		return exact.LogCount(f.Count)
 	}
@@ -93,40 +93,40 @@ func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 //	ln(N / df)            by default: Wang 2019 eq. (3), Zhang 2020 (no smoothing)
 //	ln((N+1) / (df+½))    if Smooth
 //
-// A feature that no document had has df 1, or 0 with Smooth. After [StatisticsBuilder.Prune] it has the largest df that
+// A feature that no document had has df 1, or 0 with Smooth. After [DocumentFrequenciesBuilder.Prune] it has the largest df that
 // Prune removed. A feature that all documents have weighs next to nothing with Smooth, and nothing without it; then a
 // text of such features alone has the fingerprint 0 (see [Fingerprint64]). Every feature has the weight 1 if the corpus is
-// empty or Statistics is nil.
+// empty or Frequencies is nil.
 //
 // The statistics must have been made with the same normalizer, tokenizer, fields and secret as the Fingerprinter has.
 // [Fingerprinter.Version] checks this in full and returns an error. The methods that fingerprint a text check only what
 // is quick to compare, and panic.
 type IDF struct {
-	// Statistics are the document frequencies. nil gives every feature the weight 1.
-	Statistics *Statistics
+	// Frequencies are the document frequencies. nil gives every feature the weight 1.
+	Frequencies *DocumentFrequencies
 	// Smooth keeps all weights above 0.
 	Smooth bool
 }
 
 // Weigh implements [Weight].
 func (w IDF) Weigh(f *Feature) float64 {
-	if w.Statistics == nil {
+	if w.Frequencies == nil {
 		return 1
 	}
 	// The key is known while a text is read, but not if the caller has made the Feature.
 	key := f.key
 	if key == 0 {
-		key = featureKey(f.Text, w.Statistics.of.key)
+		key = featureKey(f.Text, w.Frequencies.of.key)
 	}
-	return w.table().exact[w.Statistics.rank(key)]
+	return w.table().exact[w.Frequencies.rank(key)]
 }
 
 // table returns the weights by the rank of the frequency.
 func (w IDF) table() *idfTable {
 	if w.Smooth {
-		return &w.Statistics.smooth
+		return &w.Frequencies.smooth
 	}
-	return &w.Statistics.plain
+	return &w.Frequencies.plain
 }
 
 // boost returns factor if on, and else 1. A factor of 0 means 5.
@@ -173,7 +173,7 @@ type (
 // needsOf returns what w needs. Of a type of the caller's own it assumes everything, except what its methods rule out.
 func needsOf(w Weight) needs {
 	switch w := w.(type) {
-	case nil, Occurrences:
+	case nil, TermFrequency:
 		return needsCount
 	case Constant, IDF:
 		return 0
@@ -204,7 +204,7 @@ func isLinear(w Weight) bool {
 	switch w := w.(type) {
 	case nil:
 		return true
-	case Occurrences:
+	case TermFrequency:
 		return w == Count
 	case Product:
 		n := 0
@@ -247,9 +247,9 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 			if w != nil {
 				fail("a Weight that is put together has a nil in it")
 			}
-		case Occurrences:
+		case TermFrequency:
 			if part > LogCount {
-				fail("Occurrences(%d) is neither Count nor LogCount", part)
+				fail("TermFrequency(%d) is neither Count nor LogCount", part)
 			}
 		case IDF:
 			if !part.fits(of, thorough) {
@@ -271,10 +271,10 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 
 // fits reports whether the statistics of w were made of these features; see checkWeight.
 func (w IDF) fits(of *features, thorough bool) bool {
-	if w.Statistics == nil {
+	if w.Frequencies == nil {
 		return true
 	}
-	return of.looksSame(&w.Statistics.of) && (!thorough || of.isSame(&w.Statistics.of))
+	return of.looksSame(&w.Frequencies.of) && (!thorough || of.isSame(&w.Frequencies.of))
 }
 
 // sentenceLexicon returns the lexicon of the Markers with Sentence in w, or nil.
@@ -288,7 +288,7 @@ func sentenceLexicon(w Weight) (l *Lexicon) {
 }
 
 // Version implements the method of a [Weight] that spells it out.
-func (o Occurrences) Version() string { return [...]string{"count", "logcount"}[o&1] }
+func (o TermFrequency) Version() string { return [...]string{"count", "logcount"}[o&1] }
 
 // Version spells the weight out.
 func (c Constant) Version() string { return fmt.Sprintf("constant(%v)", float64(c)) }
@@ -296,9 +296,9 @@ func (c Constant) Version() string { return fmt.Sprintf("constant(%v)", float64(
 // Version spells the weight out, with a digest of the statistics.
 func (w IDF) Version() string {
 	if w.Smooth {
-		return fmt.Sprintf("idf-smooth(%016x)", w.Statistics.id())
+		return fmt.Sprintf("idf-smooth(%016x)", w.Frequencies.id())
 	}
-	return fmt.Sprintf("idf(%016x)", w.Statistics.id())
+	return fmt.Sprintf("idf(%016x)", w.Frequencies.id())
 }
 
 // Parts returns the weights of the product.
@@ -330,14 +330,14 @@ func weightVersion(w Weight) string {
 
 // tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF}, in this order. This
 // is the most common weight, and it has a fast path.
-func tableOf(w Weight) (*Statistics, *idfTable) {
+func tableOf(w Weight) (*DocumentFrequencies, *idfTable) {
 	p, _ := w.(Product)
 	if len(p) != 2 {
 		return nil, nil
 	}
-	_, counted := p[0].(Occurrences)
-	if idf, ok := p[1].(IDF); ok && counted && idf.Statistics != nil {
-		return idf.Statistics, idf.table()
+	_, counted := p[0].(TermFrequency)
+	if idf, ok := p[1].(IDF); ok && counted && idf.Frequencies != nil {
+		return idf.Frequencies, idf.table()
 	}
 	return nil, nil
 }

@@ -16,12 +16,12 @@ import (
 // idf times 1 plus the length on the normal curve.
 func TestWang2019Weights(t *testing.T) {
 	docs := []string{"机器学习 数据 数据 算法", "数据 检索 算法 哈希", "哈希 检索 模型"}
-	b := StatisticsBuilder{Fingerprinter: *paper(tieZero)}
+	b := DocumentFrequenciesBuilder{Fingerprinter: *paper(tieZero)}
 	for _, d := range docs {
 		b.Add(Text(d))
 	}
 	s := b.Build()
-	weight := Product{Count, IDF{Statistics: s}, weightSum{Constant(1), termLength{}}}
+	weight := Product{Count, IDF{Frequencies: s}, weightSum{Constant(1), termLength{}}}
 	for _, test := range []struct {
 		doc, term string
 		want      string
@@ -131,7 +131,7 @@ func TestElementary(t *testing.T) {
 
 // weighings are weights of every kind for the features of f.
 func weighings(f Fingerprinter, docs []string) map[string]Weight {
-	b := StatisticsBuilder{Fingerprinter: f}
+	b := DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, d := range docs {
 		b.Add(Text(d))
 	}
@@ -141,16 +141,16 @@ func weighings(f Fingerprinter, docs []string) map[string]Weight {
 		"count":     Count,
 		"binary":    Constant(1),
 		"log":       LogCount,
-		"tfidf":     Product{Count, IDF{Statistics: s}},
-		"tfidf+":    Product{Count, IDF{Statistics: s, Smooth: true}},
-		"idf-tf":    Product{IDF{Statistics: s}, Count},
-		"log-tfidf": Product{LogCount, IDF{Statistics: s, Smooth: true}},
-		"idf":       IDF{Statistics: s, Smooth: true},
-		"s002":      Product{Count, IDF{Statistics: s}, weightSum{Constant(1), termLength{}}},
-		"s004":      Product{Count, IDF{Statistics: s}, partOfSpeech{}, weightSum{Constant(1), relativeLength{}}, Markers{Lexicon: markers}, titleWords{}},
+		"tfidf":     Product{Count, IDF{Frequencies: s}},
+		"tfidf+":    Product{Count, IDF{Frequencies: s, Smooth: true}},
+		"idf-tf":    Product{IDF{Frequencies: s}, Count},
+		"log-tfidf": Product{LogCount, IDF{Frequencies: s, Smooth: true}},
+		"idf":       IDF{Frequencies: s, Smooth: true},
+		"s002":      Product{Count, IDF{Frequencies: s}, weightSum{Constant(1), termLength{}}},
+		"s004":      Product{Count, IDF{Frequencies: s}, partOfSpeech{}, weightSum{Constant(1), relativeLength{}}, Markers{Lexicon: markers}, titleWords{}},
 		"sentences": Product{Count, Markers{Lexicon: markers, Sentence: true, Factor: 3}},
-		"m3":        weightSum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), partOfSpeech{}}},
-		"linear":    weightSum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), Count, termLength{}}},
+		"m3":        weightSum{Product{Constant(.8), Count, IDF{Frequencies: s}}, Product{Constant(.2), partOfSpeech{}}},
+		"linear":    weightSum{Product{Constant(.8), Count, IDF{Frequencies: s}}, Product{Constant(.2), Count, termLength{}}},
 		"negative":  Product{Count, Constant(-1.5)},
 		"func":      perToken(func(t Token) float64 { return float64(len(t.Text)%7) - 2.5 }),
 		"nothing":   Constant(0),
@@ -265,7 +265,7 @@ func TestWeighings(t *testing.T) {
 		"filter":  {Tokenizer: Shingles{Of: Words{StopWords: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
 		"seeded":  {Hash: seeded},
 		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128}},
-		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
+		"html":    {Normalizer: Normalizer{HTML: true, Numbers: TreatmentMask}, Tokenizer: Words{}},
 	}
 	if *full {
 		settings["gse"] = Fingerprinter{Tokenizer: loadSegmenter(t)}
@@ -399,7 +399,7 @@ func TestWeightVersions(t *testing.T) {
 		}
 		seen[v] = name
 	}
-	for _, w := range []Weight{Product{nil}, Product{Count, Product{nil}}, Occurrences(2)} {
+	for _, w := range []Weight{Product{nil}, Product{Count, Product{nil}}, TermFrequency(2)} {
 		f.Weight = w
 		if v, err := f.Version(); err == nil {
 			t.Errorf("%#v has version %s", w, v)
@@ -427,7 +427,7 @@ func TestWeightVersions(t *testing.T) {
 	if v, err := named.Version(); err != nil || !strings.HasSuffix(v, " custom=name") {
 		t.Error(v, err)
 	}
-	b := StatisticsBuilder{Fingerprinter: other} // its weight does not matter
+	b := DocumentFrequenciesBuilder{Fingerprinter: other} // its weight does not matter
 	b.Add(Text("a b c"))
 	if b.Terms() != 2 {
 		t.Error(b.Terms())
@@ -472,7 +472,7 @@ func TestNoInformation(t *testing.T) {
 	text := corpus(t, "en")[0].Text
 	f := Fingerprinter{}
 	want := f.Sum64(Text(text))
-	for _, s := range []*Statistics{nil, new(StatisticsBuilder).Build()} {
+	for _, s := range []*DocumentFrequencies{nil, new(DocumentFrequenciesBuilder).Build()} {
 		for _, smooth := range []bool{false, true} {
 			f.Weight = Product{Count, IDF{s, smooth}}
 			if got := f.Sum64(Text(text)); got != want {
@@ -481,14 +481,14 @@ func TestNoInformation(t *testing.T) {
 		}
 	}
 	// Of one document, the papers' idf of all it has is 0, and the fingerprint too.
-	var b StatisticsBuilder
+	var b DocumentFrequenciesBuilder
 	b.Add(Text(text))
 	s := b.Build()
-	f.Weight = Product{Count, IDF{Statistics: s}}
+	f.Weight = Product{Count, IDF{Frequencies: s}}
 	if got := f.Sum64(Text(text)); got != 0 {
 		t.Errorf("%v of a text of which nothing counts", got)
 	}
-	f.Weight = Product{Count, IDF{Statistics: s, Smooth: true}}
+	f.Weight = Product{Count, IDF{Frequencies: s, Smooth: true}}
 	if got := f.Sum64(Text(text)); got != want {
 		t.Errorf("smooth: %v, want %v", got, want)
 	}

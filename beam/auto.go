@@ -115,7 +115,7 @@ func linkBucket(ctx context.Context, bucket []byte, members func(*[]byte) bool, 
 			return errTruncated
 		}
 		switch {
-		case n < shard.Crowd:
+		case n < shard.MostEntries:
 			var e shard.Entry
 			if err := e.UnmarshalBinary(b[digestBytes:]); err != nil {
 				return err
@@ -125,7 +125,7 @@ func linkBucket(ctx context.Context, bucket []byte, members func(*[]byte) bool, 
 			join(digests[0], b[:digestBytes])
 		}
 	}
-	if n <= shard.Crowd {
+	if n <= shard.MostEntries {
 		shard.Bucket(binary.BigEndian.Uint64(bucket)).Link(entries, func(i, j int) { join(digests[i], digests[j]) })
 		return nil
 	}
@@ -215,7 +215,7 @@ func (fn *groupFn) ProcessElement(ctx context.Context, _ []byte, documents func(
 		return err
 	}
 	// Documents come in any order, so the ids decide where the order would.
-	groups, err := d.Groups(ctx, dedup.Grouping[int]{Linkage: fn.Linkage, Prefer: func(a, b dedup.Entry[int]) bool {
+	groups, err := d.Groups(ctx, dedup.GroupOptions[int]{Linkage: fn.Linkage, Prefer: func(a, b dedup.Entry[int]) bool {
 		return rank{ids[a.ID], a.Length}.compare(rank{ids[b.ID], b.Length}, fn.KeepFirst) < 0
 	}})
 	if err != nil {

@@ -131,7 +131,7 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		t.Fatal(err)
 	}
 	if set.Method == Cosine && f.Weight == nil {
-		b := neardup.StatisticsBuilder{Fingerprinter: *f}
+		b := neardup.DocumentFrequenciesBuilder{Fingerprinter: *f}
 		for _, d := range docs {
 			b.Add(neardup.Text(d.Text))
 		}
@@ -247,7 +247,7 @@ func inDeduplicator(t *testing.T, docs []Document, set settings) (r results) {
 		}
 		r.Pairs = append(r.Pairs, Pair{A: min(p.A, p.B), B: max(p.A, p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
 	}
-	groups, err := d.Groups(t.Context(), dedup.Grouping[string]{Linkage: set.Linkage, Prefer: func(a, b dedup.Entry[string]) bool {
+	groups, err := d.Groups(t.Context(), dedup.GroupOptions[string]{Linkage: set.Linkage, Prefer: func(a, b dedup.Entry[string]) bool {
 		if set.KeepFirst || a.Length == b.Length {
 			return a.ID < b.ID
 		}

@@ -65,7 +65,7 @@ func BenchmarkCost(b *testing.B) {
 					b.Fatal(err)
 				}
 				if set.Method == Cosine {
-					counter := neardup.StatisticsBuilder{Fingerprinter: *profile.f}
+					counter := neardup.DocumentFrequenciesBuilder{Fingerprinter: *profile.f}
 					for _, d := range docs {
 						counter.Add(neardup.Text(d.Text))
 					}

@@ -21,7 +21,7 @@ import (
 //	cosine    the keys of the bands, 8 bytes each; then feature (8 bytes) and weight (4) of each term
 //
 // Cosine needs document frequencies first. Each worker counts the documents it sees with a
-// neardup.StatisticsBuilder, and the counts are merged. All counts are sums, so the order does not matter.
+// neardup.DocumentFrequenciesBuilder, and the counts are merged. All counts are sums, so the order does not matter.
 
 // Fingerprint makes the profiles of a PCollection<Document>, as a PCollection<Profile>, and notes documents without
 // features, as a PCollection<Note>. It panics if the options do not fit together (see [Options.Check]).
@@ -109,7 +109,7 @@ type weighFn struct{ profileFn }
 
 func (fn *weighFn) ProcessElement(d Document, frequencies []byte, emit func(Profile), note func(Note)) error {
 	if fn.f.Weight == nil {
-		statistics, err := neardup.ReadStatistics(bytes.NewReader(frequencies), fn.f)
+		statistics, err := neardup.ReadDocumentFrequencies(bytes.NewReader(frequencies), fn.f)
 		if err != nil {
 			return fmt.Errorf("neardupbeam: frequencies: %w", err)
 		}
@@ -120,13 +120,13 @@ func (fn *weighFn) ProcessElement(d Document, frequencies []byte, emit func(Prof
 }
 
 // weightOf returns the weight of features by document frequency.
-func weightOf(statistics *neardup.Statistics) neardup.Weight {
-	return neardup.Product{neardup.LogCount, neardup.IDF{Statistics: statistics}}
+func weightOf(statistics *neardup.DocumentFrequencies) neardup.Weight {
+	return neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: statistics}}
 }
 
 // counts are what a worker has counted: in builder, or as bytes that came from another worker.
 type counts struct {
-	builder *neardup.StatisticsBuilder
+	builder *neardup.DocumentFrequenciesBuilder
 	merged  []byte
 }
 
@@ -167,11 +167,11 @@ func (fn *countFn) build(c *counts) error {
 			return err
 		}
 	}
-	c.builder = &neardup.StatisticsBuilder{Fingerprinter: *fn.f}
+	c.builder = &neardup.DocumentFrequenciesBuilder{Fingerprinter: *fn.f}
 	if c.merged == nil {
 		return nil
 	}
-	old, err := neardup.ReadStatistics(bytes.NewReader(c.merged), fn.f)
+	old, err := neardup.ReadDocumentFrequencies(bytes.NewReader(c.merged), fn.f)
 	if err != nil {
 		return err
 	}
@@ -200,12 +200,12 @@ func (fn *countFn) MergeAccumulators(a, b *counts) (*counts, error) {
 	if err := fn.build(a); err != nil {
 		return nil, err
 	}
-	var other *neardup.Statistics
+	var other *neardup.DocumentFrequencies
 	if b.builder != nil {
 		other = b.builder.Build()
 	} else {
 		var err error
-		if other, err = neardup.ReadStatistics(bytes.NewReader(b.merged), fn.f); err != nil {
+		if other, err = neardup.ReadDocumentFrequencies(bytes.NewReader(b.merged), fn.f); err != nil {
 			return nil, err
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // Store guarantees about concurrency, repeated calls and durability is the duty of the backend.
 type Backend interface {
 	// Put stores records. Their ids differ. No Added is 0.
-	Put(ctx context.Context, records []Record) error
+	Put(ctx context.Context, records []Row) error
 
 	// Delete removes ids, which differ and ascend.
 	Delete(ctx context.Context, ids []string) error
@@ -41,17 +41,17 @@ type Backend interface {
 	Find(ctx context.Context, values []string, one bool, found func(i int, id, value string) (more bool)) error
 
 	// Get calls yield for those of ids that are stored. The ids differ and ascend.
-	Get(ctx context.Context, ids []string, yield func(Record)) error
+	Get(ctx context.Context, ids []string, yield func(Row)) error
 
 	// All calls yield for everything that is stored, each id once, until yield returns false.
-	All(ctx context.Context, yield func(Record) bool) error
+	All(ctx context.Context, yield func(Row) bool) error
 
 	// Close is [Store.Close].
 	Close() error
 }
 
 // A Record is an entry as a [Backend] keeps it.
-type Record struct {
+type Row struct {
 	ID    string
 	Value string // of as many bytes as [Keys.Size]
 	Added uint32 // seconds since 1970; 0 if the backend keeps no times
@@ -80,7 +80,7 @@ func (s store[V]) Put(ctx context.Context, entries []Entry[V]) error {
 	for i, e := range entries {
 		last[e.ID] = i
 	}
-	records := make([]Record, 0, len(last))
+	records := make([]Row, 0, len(last))
 	added := seconds(now())
 	for i, e := range entries {
 		value, err := s.scheme.encode(e.Value)
@@ -90,7 +90,7 @@ func (s store[V]) Put(ctx context.Context, entries []Entry[V]) error {
 		if last[e.ID] != i {
 			continue
 		}
-		records = append(records, Record{e.ID, value, added})
+		records = append(records, Row{e.ID, value, added})
 		if !e.Added.IsZero() {
 			records[len(records)-1].Added = seconds(e.Added)
 		}
@@ -188,7 +188,7 @@ func (s store[V]) Get(ctx context.Context, ids []string) (map[string]Entry[V], e
 	}
 	found := map[string]Entry[V]{}
 	var damaged error
-	err = s.backend.Get(ctx, ids, func(r Record) {
+	err = s.backend.Get(ctx, ids, func(r Row) {
 		e, err := s.entry(r)
 		found[r.ID], damaged = e, cmp.Or(damaged, err)
 	})
@@ -199,7 +199,7 @@ func (s store[V]) Get(ctx context.Context, ids []string) (map[string]Entry[V], e
 }
 
 // entry returns the entry of a record.
-func (s store[V]) entry(r Record) (e Entry[V], err error) {
+func (s store[V]) entry(r Row) (e Entry[V], err error) {
 	if err := s.check(r.ID, r.Value); err != nil {
 		return e, err
 	}
@@ -214,7 +214,7 @@ func (s store[V]) All(ctx context.Context) iter.Seq2[Entry[V], error] {
 	return func(yield func(Entry[V], error) bool) {
 		var damaged error
 		isEnded := false
-		err := s.backend.All(ctx, func(r Record) bool {
+		err := s.backend.All(ctx, func(r Row) bool {
 			var e Entry[V]
 			if e, damaged = s.entry(r); damaged != nil {
 				return false

@@ -142,7 +142,7 @@ func TestMinHash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stores := []Store[neardup.Signature]{New(s, &mapBackend{keys: s.Keys, records: map[string]Record{}}), FromIndex(ix)}
+		stores := []Store[neardup.Signature]{New(s, &mapBackend{keys: s.Keys, records: map[string]Row{}}), FromIndex(ix)}
 		random := rand.New(rand.NewPCG(3, 4))
 		var entries []Entry[neardup.Signature]
 		var queries []neardup.Signature
@@ -200,17 +200,17 @@ func TestMinHash(t *testing.T) {
 type mapBackend struct {
 	Backend // panics
 	keys    Keys
-	records map[string]Record
+	records map[string]Row
 }
 
-func (b *mapBackend) Put(_ context.Context, records []Record) error {
+func (b *mapBackend) Put(_ context.Context, records []Row) error {
 	for _, r := range records {
 		b.records[r.ID] = r
 	}
 	return nil
 }
 
-func (b *mapBackend) Get(_ context.Context, ids []string, yield func(Record)) error {
+func (b *mapBackend) Get(_ context.Context, ids []string, yield func(Row)) error {
 	for _, id := range ids {
 		if r, ok := b.records[id]; ok {
 			yield(r)
@@ -309,14 +309,14 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &mapBackend{records: map[string]Record{}}
+	b := &mapBackend{records: map[string]Row{}}
 	store := New(scheme, b)
 	now = func() time.Time { return time.Unix(77, 1) }
 	defer func() { now = time.Now }()
 	if err := store.Put(t.Context(), []E{{ID: "a", Value: 1}, {ID: "b", Value: 2, Added: time.Unix(5, 6)}, {ID: "a", Value: 3}, {ID: "c", Added: time.Unix(-5, 0)}}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Record{"a": {"a", "\x00\x00\x00\x00\x00\x00\x00\x03", 77}, "b": {"b", "\x00\x00\x00\x00\x00\x00\x00\x02", 5}, "c": {"c", "\x00\x00\x00\x00\x00\x00\x00\x00", 1}}
+	want := map[string]Row{"a": {"a", "\x00\x00\x00\x00\x00\x00\x00\x03", 77}, "b": {"b", "\x00\x00\x00\x00\x00\x00\x00\x02", 5}, "c": {"c", "\x00\x00\x00\x00\x00\x00\x00\x00", 1}}
 	if !maps.Equal(b.records, want) {
 		t.Errorf("%v, want %v", b.records, want)
 	}

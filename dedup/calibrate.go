@@ -24,9 +24,9 @@ type Label[ID comparable] struct {
 	Duplicate bool
 }
 
-// A Goal says what [Deduplicator.Calibrate] looks for. The zero value keeps the border of the options: by default one half, with
+// A Target says what [Deduplicator.Calibrate] looks for. The zero value keeps the threshold of the options: by default one half, with
 // which the fewest decisions are wrong. At most one of Precision and Recall may be set.
-type Goal struct {
+type Target struct {
 	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1: the border is the
 	// lowest at which so many are expected, and at which a pair is found.
 	Precision float64
@@ -90,7 +90,7 @@ const (
 )
 
 // check returns an error if a goal is out of range.
-func (g Goal) check() error {
+func (g Target) check() error {
 	switch {
 	case !(g.Precision >= 0 && g.Precision <= 1):
 		return fmt.Errorf("neardup: a precision of %g is not above 0 and at most 1", g.Precision)
@@ -109,7 +109,7 @@ func (g Goal) check() error {
 // It compares all documents, and takes as long as Pairs. It returns an error if the goal is out of range or is not
 // reached by any border, if an id is unknown, and if a label names one document twice or contradicts another label.
 // Another error is that of the context or of the files.
-func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration[ID], error) {
+func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Target) (Calibration[ID], error) {
 	c := Calibration[ID]{Options: d.options}
 	if err := goal.check(); err != nil {
 		return c, err
@@ -228,7 +228,7 @@ func biasOf(odds []float64, is []bool) (bias float64) {
 }
 
 // choose sets the curve, and the point of it that reaches the goal.
-func (c *Calibration[ID]) choose(pairs []scored, goal Goal) error {
+func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 	slices.SortFunc(pairs, func(p, q scored) int {
 		return cmp.Or(cmp.Compare(q.Probability, p.Probability), cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b))
 	})

@@ -41,11 +41,11 @@ func TestComparisons(t *testing.T) {
 				t.Fatalf("%v is explained as %v, and %v", p, e, back)
 			}
 			if c, ok := said[[2]string{p.A, p.B}]; ok {
-				if n++; c.Similarity != p.Similarity || c.Probability != p.Probability || !slices.Equal(c.Quantities, e.Quantities) {
+				if n++; c.Similarity != p.Similarity || c.Probability != p.Probability || !slices.Equal(c.Evidence, e.Evidence) {
 					t.Fatalf("%v is compared as %+v", p, c)
 				}
 				sum := e.Constant
-				for _, q := range e.Quantities {
+				for _, q := range e.Evidence {
 					sum += q.Adds
 				}
 				isCopy := sum < 0 && p.Probability >= 0.5 // one of many, which is judged by its text alone
@@ -158,7 +158,7 @@ func TestCalibrate(t *testing.T) {
 		texts = append(texts, englishA.join(words), englishA.join(englishA.revised(rnd, words, rnd.Float64()*0.4)))
 	}
 	d, all := comparisons(t, Options{}, texts)
-	none := must(d.Calibrate(bg, nil, Goal{}))
+	none := must(d.Calibrate(bg, nil, Target{}))
 	if none.Options.Bias != 0 || none.Options.Probability != 0.5 || none.Used != 0 || none.Point.Found != must(d.Estimate(bg)).Pairs || len(none.Curve) != 99 {
 		t.Errorf("without labels: %+v, %+v", none.Options, none.Point)
 	}
@@ -188,7 +188,7 @@ func TestCalibrate(t *testing.T) {
 		}
 		for _, n := range []int{20, len(labels)} {
 			rnd.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
-			cal := must(d.Calibrate(bg, labels[:n], Goal{}))
+			cal := must(d.Calibrate(bg, labels[:n], Target{}))
 			t.Logf("bias %g: of %d labels, %d are used; found %.2f", shift, n, cal.Used, cal.Options.Bias)
 			if cal.Used > n || cal.Options.Bias*shift < 0 && n > 20 || math.Abs(cal.Options.Bias) > math.Abs(shift)+2 {
 				t.Errorf("bias %g: of %d labels %d are used, and the bias is %g", shift, n, cal.Used, cal.Options.Bias)
@@ -206,8 +206,8 @@ func TestCalibrate(t *testing.T) {
 			}
 		}
 		if shift == 1 || shift == -1 { // a hundred times the same opinion
-			cal := must(d.Calibrate(bg, append(slices.Clone(labels), labels...), Goal{}))
-			if once := must(d.Calibrate(bg, labels, Goal{})); cal.Options.Bias != once.Options.Bias {
+			cal := must(d.Calibrate(bg, append(slices.Clone(labels), labels...), Target{}))
+			if once := must(d.Calibrate(bg, labels, Target{})); cal.Options.Bias != once.Options.Bias {
 				t.Errorf("labels that come twice move the bias to %g, not %g", cal.Options.Bias, once.Options.Bias)
 			}
 		}
@@ -230,7 +230,7 @@ func TestCalibrate(t *testing.T) {
 			c := all[rnd.IntN(len(all))]
 			labels = append(labels, Label[string]{c.A, c.B, rnd.IntN(2) == 0})
 		}
-		cal, err := d.Calibrate(bg, labels, Goal{})
+		cal, err := d.Calibrate(bg, labels, Target{})
 		if err != nil && strings.Contains(err.Error(), "contradict") {
 			continue
 		}
@@ -238,7 +238,7 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("twenty labels at random make a bias of %g: %.3f of the decisions are right, and were %.3f", cal.Options.Bias, is, was)
 		}
 	}
-	for _, goal := range []Goal{{Precision: 0.9}, {Precision: 0.99}, {Recall: 0.9}, {Recall: 0.99}, {Recall: 0.5}} {
+	for _, goal := range []Target{{Precision: 0.9}, {Precision: 0.99}, {Recall: 0.9}, {Recall: 0.99}, {Recall: 0.5}} {
 		cal, err := d.Calibrate(bg, nil, goal)
 		if err != nil {
 			t.Errorf("%+v: %v", goal, err)
@@ -260,15 +260,15 @@ func TestCalibrate(t *testing.T) {
 	a, b := all[0].A, all[0].B
 	for name, test := range map[string]struct {
 		labels []Label[string]
-		goal   Goal
+		goal   Target
 	}{
-		"an unknown id":          {[]Label[string]{{a, b, true}, {a, "nobody", false}}, Goal{}},
-		"a document with itself": {[]Label[string]{{a, a, true}}, Goal{}},
-		"a contradiction":        {[]Label[string]{{a, b, true}, {b, a, false}}, Goal{}},
-		"two goals":              {nil, Goal{Precision: 0.5, Recall: 0.5}},
-		"no share":               {nil, Goal{Precision: 1.5}},
-		"less than no share":     {nil, Goal{Recall: -0.1}},
-		"no number":              {nil, Goal{Recall: math.NaN()}},
+		"an unknown id":          {[]Label[string]{{a, b, true}, {a, "nobody", false}}, Target{}},
+		"a document with itself": {[]Label[string]{{a, a, true}}, Target{}},
+		"a contradiction":        {[]Label[string]{{a, b, true}, {b, a, false}}, Target{}},
+		"two goals":              {nil, Target{Precision: 0.5, Recall: 0.5}},
+		"no share":               {nil, Target{Precision: 1.5}},
+		"less than no share":     {nil, Target{Recall: -0.1}},
+		"no number":              {nil, Target{Recall: math.NaN()}},
 	} {
 		if cal, err := d.Calibrate(bg, test.labels, test.goal); err == nil {
 			t.Errorf("%s: %+v", name, cal.Point)
@@ -277,7 +277,7 @@ func TestCalibrate(t *testing.T) {
 	for _, p := range all { // a border at which nothing is found reaches no precision
 		if p.Probability < 0.98 {
 			two := of(t, Options{}, named("", []string{texts[number(p.A)], texts[number(p.B)]}))
-			if cal, err := two.Calibrate(bg, nil, Goal{Precision: 0.999}); err == nil {
+			if cal, err := two.Calibrate(bg, nil, Target{Precision: 0.999}); err == nil {
 				t.Errorf("of one pair with the probability %g: %+v", p.Probability, cal.Point)
 			}
 			break
@@ -285,10 +285,10 @@ func TestCalibrate(t *testing.T) {
 	}
 	// Labels of one content contradict each other by any of its documents.
 	d.Add("copy of a", neardup.Text(texts[number(a)]))
-	if _, err := d.Calibrate(bg, []Label[string]{{a, b, true}, {"copy of a", b, false}}, Goal{}); err == nil {
+	if _, err := d.Calibrate(bg, []Label[string]{{a, b, true}, {"copy of a", b, false}}, Target{}); err == nil {
 		t.Errorf("labels of equal documents that contradict each other are no error")
 	}
-	complete := must(d.Calibrate(bg, nil, Goal{Complete: true}))
+	complete := must(d.Calibrate(bg, nil, Target{Complete: true}))
 	if complete.Options.Bias >= 0 {
 		t.Errorf("nothing is a duplicate, and the bias is %g", complete.Options.Bias)
 	}
@@ -313,7 +313,7 @@ func TestOptions(t *testing.T) {
 				t.Errorf("bias %g: %v", bias, p)
 			}
 		}
-		must(d.Calibrate(bg, nil, Goal{}))
+		must(d.Calibrate(bg, nil, Target{}))
 	}
 }
 

@@ -89,12 +89,12 @@ func TestFlippedBits(t *testing.T) {
 			return out, nil
 		},
 		func(d *Deduplicator[string]) (string, error) {
-			groups, err := d.Groups(bg, Grouping[string]{})
+			groups, err := d.Groups(bg, GroupOptions[string]{})
 			return fmt.Sprint(groups), err
 		},
 		func(d *Deduplicator[string]) (string, error) {
 			e, ok, err := d.Get("a document with a long name, of which the number is 700")
-			return fmt.Sprint(e.Number, ok), err
+			return fmt.Sprint(e.Sequence, ok), err
 		},
 		func(d *Deduplicator[string]) (string, error) {
 			families, err := d.Families(bg)
@@ -210,10 +210,10 @@ func TestGroupsAfterComparisons(t *testing.T) {
 				texts = append(texts, englishA.join(changed))
 			}
 		}
-		by := Grouping[string]{Old: len(texts) - 25, Prefer: func(a, b Entry[string]) bool { return a.Number < b.Number }}
+		by := GroupOptions[string]{Old: len(texts) - 25, Prefer: func(a, b Entry[string]) bool { return a.Sequence < b.Sequence }}
 		want := fmt.Sprint(must(of(t, Options{}, named("", texts)).Groups(bg, by)))
 		d := of(t, Options{}, named("", texts))
-		must(d.SearchN(bg, neardup.Text(texts[0]), 1))
+		must(d.SearchTop(bg, neardup.Text(texts[0]), 1))
 		listed(d.PairsSince(bg, by.Old))
 		for range d.Comparisons(context.Background()) {
 		}

@@ -61,9 +61,9 @@ import (
 //	for _, page := range pages {
 //		err = d.Add(page.URL, neardup.Text(page.Text))
 //	}
-//	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
+//	groups, err := d.Groups(ctx, dedup.GroupOptions[string]{})
 //	for _, g := range groups {
-//		keep(g.Keep) // the longer one; see Grouping.Prefer
+//		keep(g.Keep) // the longer one; see GroupOptions.Prefer
 //	}
 //
 // For a whole collection, add all documents and call Pairs or Groups. For documents that come one by one, call
@@ -321,9 +321,9 @@ func living(docs *slots.Column[storedDocument]) iter.Seq2[uint32, *storedDocumen
 
 // An Entry describes a stored document.
 type Entry[ID comparable] struct {
-	ID     ID
-	Number int // how many documents were added before it; never reused
-	Length int // in characters of the text before normalizing, or of all values of a record
+	ID       ID
+	Sequence int // how many documents were added before it; never reused
+	Length   int // in characters of the text before normalizing, or of all values of a record
 
 	Added time.Time // to the second
 }
@@ -383,10 +383,10 @@ func (d *Deduplicator[ID]) Len() int {
 	return d.live
 }
 
-// NextNumber returns the Number that the next document will get: how many were ever added, those that were replaced or deleted
+// NextSequence returns the Number that the next document will get: how many were ever added, those that were replaced or deleted
 // included. PairsSince with it reports the pairs of documents that are added from now on, also after the program was started again, if there
 // are files.
-func (d *Deduplicator[ID]) NextNumber() int {
+func (d *Deduplicator[ID]) NextSequence() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.added

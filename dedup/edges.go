@@ -130,7 +130,7 @@ func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
 		for _, i := range s.reached() {
 			slots = append(slots, s.order[i])
 		}
-	case lists.Most() > judge.Crowded:
+	case lists.Most() > judge.MostNeighbours:
 		slots = s.order
 	default:
 		slots = lists.Crowded()

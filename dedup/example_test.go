@@ -19,7 +19,7 @@ func ExampleDeduplicator() {
 	d.Add("mail-1", neardup.Text("我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。"))
 	d.Add("mail-2", neardup.Text("请问如何办理居住证？需要准备哪些材料？到哪里去办？"))
 	d.Add("mail-3", neardup.Text("我是天河区的居民，楼下工地每天夜里两点还在施工，噪音很大，老人孩子都无法休息，请尽快处理！"))
-	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{})
+	groups, err := d.Groups(context.Background(), dedup.GroupOptions[string]{})
 	if err != nil {
 		panic(err)
 	}
@@ -53,7 +53,7 @@ func ExampleOpen() {
 		if err != nil {
 			panic(err)
 		}
-		mark := d.NextNumber() // documents from here on are new
+		mark := d.NextSequence() // documents from here on are new
 		if err := d.AddAll(context.Background(), maps.All(texts)); err != nil {
 			panic(err)
 		}
@@ -84,7 +84,7 @@ func ExampleDeduplicator_Explain() {
 		fmt.Printf("%.2f %.2f %s\n", f.A, f.B, f.Text)
 	}
 	// Output:
-	// near-duplicates: false; similarity 0.80, same-but-figures
+	// near-duplicates: false; similarity 0.80, same-except-numbers
 	// 0.45 0.45 ep0
 	// 0.45 0.45 游记
 	// 0.45 0.45 西游
@@ -95,7 +95,7 @@ func ExampleDeduplicator_Explain() {
 
 // The episodes of a series are alike but for a number, so this leaves that kind out.
 func ExampleOptions_kinds() {
-	d, err := dedup.New[string](dedup.Options{Kinds: neardup.AllKinds &^ (neardup.SameForm | neardup.SameButFigures)})
+	d, err := dedup.New[string](dedup.Options{Kinds: neardup.AllKinds &^ (neardup.SameForm | neardup.SameExceptNumbers)})
 	if err != nil {
 		panic(err) // an option is out of range
 	}
@@ -151,7 +151,7 @@ func ExampleDeduplicator_Calibrate() {
 		d.Add(large, neardup.Text(large))
 		labels = append(labels, dedup.Label[string]{A: small, B: large}) // another size is another article
 	}
-	c, err := d.Calibrate(context.Background(), labels, dedup.Goal{})
+	c, err := d.Calibrate(context.Background(), labels, dedup.Target{})
 	if err != nil {
 		panic(err)
 	}

@@ -25,10 +25,10 @@ type Explanation struct {
 	Duplicate bool // they are near-duplicates, and their kind counts
 	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection
 
-	// Quantities are what the probability comes from. The logarithm of the odds is the sum of what they add, and of
+	// Evidence are what the probability comes from. The logarithm of the odds is the sum of what they add, and of
 	// Constant.
-	Quantities []Quantity
-	Constant   float64 // with the Bias of the options
+	Evidence []Quantity
+	Constant float64 // with the Bias of the options
 
 	// Features has the features of both, those that matter most first; nil for records and for features of the
 	// caller's.
@@ -86,7 +86,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 		e.Similarity, e.Probability = 1, 1
 	}
 	e.Duplicate = e.Compared && first.HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
-	e.Quantities, e.Constant = d.options.quantities(&v)
+	e.Evidence, e.Constant = d.options.quantities(&v)
 	e.Features = d.features(slots)
 	return e, d.usable()
 }
@@ -166,7 +166,7 @@ func (e Explanation) String() string {
 		b.WriteString("no near-duplicates")
 	}
 	fmt.Fprintf(&b, "; probability %.3f, similarity %.3f, %v\n", e.Probability, e.Similarity, e.Kind)
-	all := slices.Clone(e.Quantities)
+	all := slices.Clone(e.Evidence)
 	slices.SortStableFunc(all, func(p, q Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
 	fmt.Fprintf(&b, "log odds %+.2f, and\n", e.Constant)
 	for _, q := range all {
@@ -205,7 +205,7 @@ type Comparison[ID comparable] struct {
 	A, B                    ID
 	Similarity, Probability float64
 	IsTemplate              bool // alike by their texts, but so are many others
-	Quantities              []Quantity
+	Evidence                []Quantity
 }
 
 // Comparisons yields all pairs of different contents that are compared, each by one document of each content, and what
@@ -227,7 +227,7 @@ func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison
 			a, b := s.order[p.a], s.order[p.b]
 			v := w.Evidence(a, b)
 			c := Comparison[ID]{A: s.name(s.chain(int(p.a)).first), B: s.name(s.chain(int(p.b)).first), Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
-			c.Quantities, _ = s.options.quantities(&v)
+			c.Evidence, _ = s.options.quantities(&v)
 			if !yield(c, nil) {
 				return
 			}

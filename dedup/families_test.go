@@ -245,7 +245,7 @@ func TestCampaigns(t *testing.T) {
 			for range usual.Pairs(bg) {
 				reported++
 			}
-			groups := must(all.Groups(bg, Grouping[int]{}))
+			groups := must(all.Groups(bg, GroupOptions[int]{}))
 			families := must(usual.Families(bg))
 			t.Logf("%s, %d of them: %d pairs, %d of one form, %d reported by default, %d groups, %d families", name, n, pairs, forms, reported, len(groups), len(families))
 			total := n * (n - 1) / 2

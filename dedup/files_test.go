@@ -66,11 +66,11 @@ func everyError(d *Deduplicator[int]) map[string]error {
 	_, errs["Exists"] = d.Exists(bg, neardup.Text("one"))
 	_, errs["Delete"] = d.Delete(1)
 	_, _, errs["Get"] = d.Get(1)
-	_, errs["Groups"] = d.Groups(bg, Grouping[int]{})
+	_, errs["Groups"] = d.Groups(bg, GroupOptions[int]{})
 	_, errs["Families"] = d.Families(bg)
 	_, errs["Threshold"] = d.Estimate(bg)
 	_, errs["DeleteBefore"] = d.DeleteBefore(time.Now())
-	_, errs["Calibrate"] = d.Calibrate(bg, nil, Goal{})
+	_, errs["Calibrate"] = d.Calibrate(bg, nil, Target{})
 	_, errs["Explain"] = d.Explain(0, 3)
 	for _, errs["Pairs"] = range d.Pairs(bg) {
 	}
@@ -158,11 +158,11 @@ func TestFilesUnread(t *testing.T) {
 	for name, use := range map[string]func(d *Deduplicator[string]) error{
 		"Get": func(d *Deduplicator[string]) error {
 			doc, ok, err := d.Get("08")
-			if !ok || doc.Number != 8 || doc.ID != "08" || doc.Length != len([]rune(texts[8])) {
+			if !ok || doc.Sequence != 8 || doc.ID != "08" || doc.Length != len([]rune(texts[8])) {
 				t.Errorf("Get: %+v, %t", doc, ok)
 			}
-			if _, ok, _ := d.Get("07"); ok || d.Len() != 29 || d.NextNumber() != 30 {
-				t.Errorf("%d documents of %d", d.Len(), d.NextNumber())
+			if _, ok, _ := d.Get("07"); ok || d.Len() != 29 || d.NextSequence() != 30 {
+				t.Errorf("%d documents of %d", d.Len(), d.NextSequence())
 			}
 			return err
 		},

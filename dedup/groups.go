@@ -15,10 +15,10 @@ import (
 // This file turns pairs of near-duplicates into groups. Groups are made of contents, not of documents, so exact copies
 // come along for free.
 
-// A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
+// GroupOptions say how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
 // around [neardup.CentreLinkage]: the longest document is the first centre, and keeps what is near it, and so on. Groups depend
 // on nothing but the documents, whatever the order in which they were added.
-type Grouping[ID comparable] struct {
+type GroupOptions[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage neardup.Linkage
 
@@ -43,9 +43,9 @@ type Grouping[ID comparable] struct {
 
 // Groups returns the groups of near-duplicates, in the order of their first members. Every document is in one group at
 // most. A document in none stands alone: it has no near-duplicates, or they are in other groups. Groups without a new
-// document are not returned (see Grouping.Old). It returns an error for an unknown Linkage, and the error of the
+// document are not returned (see GroupOptions.Old). It returns an error for an unknown Linkage, and the error of the
 // context or of the files. It groups the documents that are there when it is called.
-func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]neardup.Group[ID], error) {
+func (d *Deduplicator[ID]) Groups(ctx context.Context, g GroupOptions[ID]) ([]neardup.Group[ID], error) {
 	if g.Linkage > neardup.SingleLinkage {
 		return nil, fmt.Errorf("neardup: Linkage %d is not CentreLinkage, CompleteLinkage or SingleLinkage", g.Linkage)
 	}
@@ -101,7 +101,7 @@ func (s *snapshot[ID]) stands(i int32) uint32 {
 }
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
-func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
+func (s *snapshot[ID]) group(ctx context.Context, g *GroupOptions[ID]) []int32 {
 	if g.Linkage == neardup.CentreLinkage && s.ready(ctx) && (!s.crowd().isEmpty() || s.edges(ctx) == nil) {
 		return s.centres(ctx)
 	}
@@ -196,7 +196,7 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 }
 
 // groupDocuments is group and spread where documents of one content need not be in one group.
-func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []uint32 {
+func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *GroupOptions[ID]) []uint32 {
 	// Documents are numbered by their contents and texts, so that ties do not depend on the order of adding.
 	var byNumber, docs []uint32
 	for i := range s.order {
@@ -284,7 +284,7 @@ func (s *snapshot[ID]) membersOf(of []uint32) (g grouped) {
 }
 
 // groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
-func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []neardup.Group[ID] {
+func (s *snapshot[ID]) groupsOf(ctx context.Context, g *GroupOptions[ID], of []uint32) []neardup.Group[ID] {
 	found := s.membersOf(of)
 	if len(found.roots) == 0 || !s.ready(ctx) {
 		return nil

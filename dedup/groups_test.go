@@ -12,9 +12,9 @@ import (
 	"github.com/neardup/neardup"
 )
 
-func first[ID comparable](a, b Entry[ID]) bool { return a.Number < b.Number }
+func first[ID comparable](a, b Entry[ID]) bool { return a.Sequence < b.Sequence }
 
-func newest[ID comparable](a, b Entry[ID]) bool { return a.Number > b.Number }
+func newest[ID comparable](a, b Entry[ID]) bool { return a.Sequence > b.Sequence }
 
 func longest[ID comparable](a, b Entry[ID]) bool { return a.Length > b.Length }
 
@@ -39,7 +39,7 @@ func TestGroupsAgree(t *testing.T) {
 				for name, prefer := range map[string]func(a, b Entry[string]) bool{"nil": nil, "first": first[string], "newest": newest[string], "shortest": shortest[string]} {
 					of := map[string]string{}
 					last := ""
-					for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer})) {
+					for _, g := range must(d.Groups(bg, GroupOptions[string]{Linkage: by, Prefer: prefer})) {
 						if len(g.Members) < 2 || !slices.Contains(g.Members, g.Keep) || !slices.IsSorted(g.Members) || len(g.Matches) != len(g.Members) || g.Members[0] <= last {
 							t.Fatalf("linkage %d, %s: %+v", by, name, g)
 						}
@@ -89,9 +89,9 @@ func TestGroupsPrefer(t *testing.T) {
 		texts := englishA.collection(rnd, 200)
 		d := of(t, Options{}, named("", texts))
 		for _, by := range linkages {
-			want := must(d.Groups(bg, Grouping[string]{Linkage: by}))
+			want := must(d.Groups(bg, GroupOptions[string]{Linkage: by}))
 			for name, prefer := range map[string]func(a, b Entry[string]) bool{"first": first[string], "newest": newest[string], "longest": longest[string], "shortest": shortest[string], "nobody": nobody[string]} {
-				got := must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer}))
+				got := must(d.Groups(bg, GroupOptions[string]{Linkage: by, Prefer: prefer}))
 				if len(got) != len(want) {
 					t.Fatalf("linkage %d, %s: %d groups, not %d", by, name, len(got), len(want))
 				}
@@ -118,14 +118,14 @@ func number(id string) (n int) {
 	return n
 }
 
-// TestKeepsLongest: the zero Grouping keeps a longest member of each group.
+// TestKeepsLongest: zero GroupOptions keeps a longest member of each group.
 func TestKeepsLongest(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t, 53)
 	for range shorter(5, 2) {
 		texts := englishA.collection(rnd, 200)
 		shorterKept, groups := 0, 0
-		for _, g := range must(of(t, Options{}, named("", texts)).Groups(bg, Grouping[string]{})) {
+		for _, g := range must(of(t, Options{}, named("", texts)).Groups(bg, GroupOptions[string]{})) {
 			groups++
 			for _, id := range g.Members {
 				if len([]rune(texts[number(id)])) > len([]rune(texts[number(g.Keep)])) {
@@ -163,7 +163,7 @@ func TestGroupsOrder(t *testing.T) {
 					d.Add(texts[i], neardup.Text(texts[i]))
 				}
 				keeps := map[string]string{}
-				for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer})) {
+				for _, g := range must(d.Groups(bg, GroupOptions[string]{Linkage: by, Prefer: prefer})) {
 					slices.Sort(g.Members)
 					keeps[strings.Join(g.Members, "|")] = g.Keep
 				}
@@ -206,7 +206,7 @@ func TestGroupsOld(t *testing.T) {
 		for _, by := range linkages {
 			for name, prefer := range map[string]func(a, b Entry[int]) bool{"first": first[int], "newest": newest[int], "nil": nil} {
 				in := map[int]bool{}
-				for _, g := range must(d.Groups(bg, Grouping[int]{Linkage: by, Prefer: prefer, Old: old})) {
+				for _, g := range must(d.Groups(bg, GroupOptions[int]{Linkage: by, Prefer: prefer, Old: old})) {
 					if g.Members[len(g.Members)-1] < old {
 						t.Errorf("old %d, linkage %d, %s: no new document in %v", old, by, name, g.Members)
 					}
@@ -271,18 +271,18 @@ func TestFewNew(t *testing.T) {
 				for i, text := range with.texts {
 					d.Add(i, neardup.Text(text))
 				}
-				if must(d.SearchN(bg, neardup.Text("this sorts all of them"), 1)); isListed {
-					must(d.Groups(bg, Grouping[int]{})) // keeps the lists
+				if must(d.SearchTop(bg, neardup.Text("this sorts all of them"), 1)); isListed {
+					must(d.Groups(bg, GroupOptions[int]{})) // keeps the lists
 				}
 				s := must(d.snapshot(n - few))
 				if s.ready(bg); !s.isSearch() || (s.rank != nil) != isListed {
 					t.Fatalf("%s, %d new: few: %t, neighbours are listed: %t", with.name, few, s.isSearch(), s.rank != nil)
 				}
-				if said = append(said, fmt.Sprint(must(d.Groups(bg, Grouping[int]{Old: n - few})))); with.name == "crowd" {
+				if said = append(said, fmt.Sprint(must(d.Groups(bg, GroupOptions[int]{Old: n - few})))); with.name == "crowd" {
 					return said // since Pairs compares all of it
 				}
 				for _, by := range linkages {
-					said = append(said, fmt.Sprint(by, must(d.Groups(bg, Grouping[int]{Linkage: by, Old: n - few}))))
+					said = append(said, fmt.Sprint(by, must(d.Groups(bg, GroupOptions[int]{Linkage: by, Old: n - few}))))
 				}
 				pairs := listed(d.PairsSince(bg, n-few))
 				slices.SortFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Or(p.A-q.A, p.B-q.B) })
@@ -306,7 +306,7 @@ func TestGroupsOfDocuments(t *testing.T) {
 	d.Add("old1", neardup.Text(strings.ToUpper(text)))
 	d.Add("old2", neardup.Text(text))
 	d.Add("new", neardup.Text(strings.ToUpper(text)))
-	if groups := must(d.Groups(bg, Grouping[string]{Old: 2})); len(groups) != 1 || !slices.Equal(groups[0].Members, []string{"old2", "new"}) {
+	if groups := must(d.Groups(bg, GroupOptions[string]{Old: 2})); len(groups) != 1 || !slices.Equal(groups[0].Members, []string{"old2", "new"}) {
 		t.Errorf("%v", groups)
 	}
 	old := made[string](t, Options{Similarity: 0.5})
@@ -314,11 +314,11 @@ func TestGroupsOfDocuments(t *testing.T) {
 		old.Add(s, neardup.Text(complaint+[]string{"ann", "bob"}[i%2]+complained))
 	}
 	for _, by := range linkages {
-		if groups := must(old.Groups(bg, Grouping[string]{Linkage: by, Old: 2})); len(groups) != 2 {
+		if groups := must(old.Groups(bg, GroupOptions[string]{Linkage: by, Old: 2})); len(groups) != 2 {
 			t.Errorf("%d: %v", by, groups)
 		}
 	}
-	if _, err := old.Groups(bg, Grouping[string]{Linkage: neardup.SingleLinkage + 1}); err == nil {
+	if _, err := old.Groups(bg, GroupOptions[string]{Linkage: neardup.SingleLinkage + 1}); err == nil {
 		t.Error("an unknown Linkage")
 	}
 }
@@ -339,7 +339,7 @@ func TestChain(t *testing.T) {
 	d.Add("alone", neardup.Text(words(5000, 80)))
 	d.Add("copy", neardup.Text(words(5000, 80)))
 	for by, most := range map[neardup.Linkage]int{neardup.CentreLinkage: 5, neardup.CompleteLinkage: 4, neardup.SingleLinkage: 9} {
-		groups := must(d.Groups(bg, Grouping[string]{Linkage: by}))
+		groups := must(d.Groups(bg, GroupOptions[string]{Linkage: by}))
 		for _, g := range groups {
 			if len(g.Members) > most || by == neardup.SingleLinkage && g.Members[0] == "chain0" && len(g.Members) != 9 {
 				t.Errorf("linkage %d: a group of %d: %v", by, len(g.Members), g)
@@ -348,7 +348,7 @@ func TestChain(t *testing.T) {
 	}
 	for name, want := range map[string]string{"first": "chain0", "newest": "chain8", "nil": "chain8"} {
 		prefer := map[string]func(a, b Entry[string]) bool{"first": first[string], "newest": newest[string]}[name]
-		groups := must(d.Groups(bg, Grouping[string]{Linkage: neardup.SingleLinkage, Prefer: prefer}))
+		groups := must(d.Groups(bg, GroupOptions[string]{Linkage: neardup.SingleLinkage, Prefer: prefer}))
 		if len(groups) != 2 || name != "nil" && groups[0].Keep != want {
 			t.Errorf("%s: %v, want %s to be kept", name, groups, want)
 		}
@@ -380,8 +380,8 @@ func TestCrowded(t *testing.T) {
 		d.Add(fmt.Sprint("page ", i), neardup.Text(strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " ")))
 	}
 	for _, old := range []int{0, len(others) / 2} {
-		groups := must(d.Groups(bg, Grouping[string]{Old: old}))
-		want := must(alone.Groups(bg, Grouping[string]{Old: old}))
+		groups := must(d.Groups(bg, GroupOptions[string]{Old: old}))
+		want := must(alone.Groups(bg, GroupOptions[string]{Old: old}))
 		last := len(groups) - 1
 		if len(want) == 0 || fmt.Sprint(groups[:last]) != fmt.Sprint(want) {
 			t.Errorf("%d old: beside a crowd there are %d groups\n%v\nand alone %d\n%v", old, last, groups[:last], len(want), want)
@@ -432,7 +432,7 @@ func TestLargeCrowd(t *testing.T) {
 		for _, id := range ids {
 			d.Add(id, neardup.Text(texts[id]))
 		}
-		groups := must(d.Groups(bg, Grouping[string]{}))
+		groups := must(d.Groups(bg, GroupOptions[string]{}))
 		if len(groups) != 1 || len(groups[0].Members) != n || groups[0].Keep != "version 7" {
 			t.Errorf("order %d: %d groups, the first one of %d", order, len(groups), len(groups[0].Members))
 		}

@@ -27,7 +27,7 @@ var hardCases = []struct {
 	{"a complaint about something else, in the same form", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区居民，小区门口的路灯坏了一个多月，晚上漆黑一片，老人孩子出行不便，请尽快处理。", false, "the form is the smaller part"},
 	{"a form letter with other names", formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815"), true,
 		"nearly all of it is the form; among four such letters or more it is seen to be one, see TestTemplates"},
-	{"a page with a changed counter", page(10482), page(10517), true, "one number of many words; a Normalizer with Numbers: Mask makes them equal"},
+	{"a page with a changed counter", page(10482), page(10517), true, "one number of many words; a Normalizer with Numbers: TreatmentMask makes them equal"},
 	{"a short text of which the number is the half", "Order 10482", "Order 10517", false, "what is equal is the smaller part"},
 	{"a translation", "The quick brown fox jumps over the lazy dog and runs away into the forest.", "敏捷的棕色狐狸跳过懒狗，跑进了森林里。", false, "no feature in common: texts are compared, not meanings"},
 	{"a paraphrase", "How can I get a certificate of marital status?", "Where do I apply for proof that I am unmarried?", false, "hardly a feature in common: texts are compared, not meanings"},
@@ -129,7 +129,7 @@ func TestTemplates(t *testing.T) {
 				for i := range others {
 					d.Add(n+i, neardup.Text(cut(40)))
 				}
-				groups, err := d.Groups(t.Context(), dedup.Grouping[int]{})
+				groups, err := d.Groups(t.Context(), dedup.GroupOptions[int]{})
 				return err == nil && len(groups) > 0 && len(groups[0].Members) == n
 			}
 			if !found(pageWithoutDays) {
@@ -200,7 +200,7 @@ func TestChains(t *testing.T) {
 	for i, text := range []string{"楼下施工噪音太大，夜里两点还在施工，请处理", "楼下施工噪音很大，夜里两点仍在施工，请处理", "楼下的施工噪音太大，夜里两点还在施工，请尽快处理"} {
 		d.Add(i, neardup.Text(text))
 	}
-	groups, err := d.Groups(t.Context(), dedup.Grouping[int]{Linkage: neardup.SingleLinkage})
+	groups, err := d.Groups(t.Context(), dedup.GroupOptions[int]{Linkage: neardup.SingleLinkage})
 	if err != nil || len(groups) != 1 || len(groups[0].Members) != 3 {
 		t.Errorf("three complaints: %v, %v", groups, err)
 		for i := range 3 {

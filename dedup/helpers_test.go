@@ -260,7 +260,7 @@ func everything(d *Deduplicator[string]) (all []string) {
 	threshold := must(d.Estimate(bg))
 	all = append(all, fmt.Sprintf("threshold of %d pairs, curve %v, about %.6f wrong and %.6f missed", threshold.Pairs, threshold.Histogram, threshold.Wrong, threshold.Missed))
 	for _, by := range linkages {
-		for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by})) {
+		for _, g := range must(d.Groups(bg, GroupOptions[string]{Linkage: by})) {
 			slices.Sort(g.Members)
 			all = append(all, fmt.Sprintf("linkage %d keeps %q of %q", by, g.Keep, g.Members))
 		}

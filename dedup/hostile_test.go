@@ -54,7 +54,7 @@ func TestHostile(t *testing.T) {
 			for _, text := range texts {
 				must(d.Exists(bg, neardup.Text(text)))
 			}
-			must(d.Groups(bg, Grouping[int]{}))
+			must(d.Groups(bg, GroupOptions[int]{}))
 			must(d.Families(bg))
 			must(d.Estimate(bg))
 			must(d.Explain(0, len(texts)-1))
@@ -71,13 +71,13 @@ func TestEqualTexts(t *testing.T) {
 	for i := range n {
 		d.Add(i, neardup.Text("one and the same short text"))
 	}
-	groups := must(d.Groups(bg, Grouping[int]{}))
+	groups := must(d.Groups(bg, GroupOptions[int]{}))
 	if len(groups) != 1 || len(groups[0].Members) != n {
 		t.Errorf("%d groups", len(groups))
 	}
 	must(d.Estimate(bg))
 	must(d.Families(bg))
-	must(d.Calibrate(bg, nil, Goal{}))
+	must(d.Calibrate(bg, nil, Target{}))
 	if found := listed(d.Search(bg, neardup.Text("one and the same short text"))); len(found) != n {
 		t.Errorf("%d are found", len(found))
 	}
@@ -119,7 +119,7 @@ func TestLinear(t *testing.T) {
 			})
 			t.Logf("%s: %d texts: Pairs takes %v", c.name, n, took[half])
 			if *full {
-				t.Logf("%s: %d texts: Groups takes %v", c.name, n, timed(func() { must(d.Groups(bg, Grouping[int]{})) }))
+				t.Logf("%s: %d texts: Groups takes %v", c.name, n, timed(func() { must(d.Groups(bg, GroupOptions[int]{})) }))
 				text := c.text(0)
 				t.Logf("%s: %d texts: Search takes %v", c.name, n, timed(func() { must(d.Exists(bg, neardup.Text(text))) }))
 			}
@@ -191,7 +191,7 @@ func TestMemoryErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.contents.File().Close()
-	if _, err := d.Groups(bg, Grouping[int]{}); err == nil {
+	if _, err := d.Groups(bg, GroupOptions[int]{}); err == nil {
 		t.Error("texts cannot be read, and Groups returns no error")
 	}
 	if _, err := d.Families(bg); err == nil {
@@ -232,11 +232,11 @@ func TestProgress(t *testing.T) {
 	}
 	for name, call := range map[string]func(){
 		"Pairs":     func() { listed(d.Pairs(bg)) },
-		"Groups":    func() { must(d.Groups(bg, Grouping[int]{})) },
-		"Chains":    func() { must(d.Groups(bg, Grouping[int]{Linkage: neardup.SingleLinkage})) },
+		"Groups":    func() { must(d.Groups(bg, GroupOptions[int]{})) },
+		"Chains":    func() { must(d.Groups(bg, GroupOptions[int]{Linkage: neardup.SingleLinkage})) },
 		"Families":  func() { must(d.Families(bg)) },
 		"Threshold": func() { must(d.Estimate(bg)) },
-		"Calibrate": func() { must(d.Calibrate(bg, nil, Goal{})) },
+		"Calibrate": func() { must(d.Calibrate(bg, nil, Target{})) },
 	} {
 		told = nil
 		d.Delete(-1)
@@ -341,10 +341,10 @@ func TestReadersAndWriters(t *testing.T) {
 						}
 					case 4:
 						if i%30 == 0 {
-							must(d.Groups(bg, Grouping[int]{Linkage: linkages[i/30%3], Old: 30}))
+							must(d.Groups(bg, GroupOptions[int]{Linkage: linkages[i/30%3], Old: 30}))
 							must(d.Families(bg))
 							must(d.Estimate(bg))
-							must(d.Calibrate(bg, nil, Goal{}))
+							must(d.Calibrate(bg, nil, Target{}))
 							if err := d.Compact(bg); err != nil {
 								t.Error(err)
 							}
@@ -396,7 +396,7 @@ func TestGoroutines(t *testing.T) {
 		cancel()
 		d.Estimate(ctx)
 		d.Families(ctx)
-		d.Groups(ctx, Grouping[int]{Linkage: neardup.SingleLinkage})
+		d.Groups(ctx, GroupOptions[int]{Linkage: neardup.SingleLinkage})
 		func() {
 			defer func() { recover() }()
 			for range d.Pairs(bg) {

@@ -28,7 +28,7 @@ type keeper[ID comparable] struct {
 }
 
 // newKeeper returns a keeper for groups: of has for each document the one that represents its group, or gone.
-func (s *snapshot[ID]) newKeeper(g *Grouping[ID], of []uint32) *keeper[ID] {
+func (s *snapshot[ID]) newKeeper(g *GroupOptions[ID], of []uint32) *keeper[ID] {
 	k := &keeper[ID]{snapshot: s, worker: s.judge.Worker(), edges: s.known(), kept: make([]int32, len(s.order)), prefer: g.Prefer, by: g.Linkage}
 	if k.prefer == nil {
 		k.prefer = func(a, b Entry[ID]) bool { return false }

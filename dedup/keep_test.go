@@ -35,7 +35,7 @@ func TestKeepAgrees(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			groups, err := d.Groups(t.Context(), Grouping[string]{Linkage: by, Prefer: func(a, b Entry[string]) bool { return a.ID < b.ID }})
+			groups, err := d.Groups(t.Context(), GroupOptions[string]{Linkage: by, Prefer: func(a, b Entry[string]) bool { return a.ID < b.ID }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestMostTries(t *testing.T) {
 		}
 		d.Add(c.tried+1, text(400, 401, 20))              // like all others
 		d.Add(99, text(0, 0, 0)+" andthelongest of them") // represents the group
-		groups, err := d.Groups(context.Background(), Grouping[int]{Prefer: func(a, b Entry[int]) bool { return a.ID < b.ID }})
+		groups, err := d.Groups(context.Background(), GroupOptions[int]{Prefer: func(a, b Entry[int]) bool { return a.ID < b.ID }})
 		if err != nil || len(groups) != 1 || groups[0].Keep != c.want || len(groups[0].Members) != c.tried+2 {
 			t.Errorf("%d are tried before: got %v, %v, want to keep %d", c.tried, groups, err, c.want)
 			for p := range d.Pairs(context.Background()) {

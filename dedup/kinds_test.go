@@ -22,7 +22,7 @@ func TestPairKinds(t *testing.T) {
 	}{
 		{text, neardup.Identical},
 		{strings.ToUpper(text) + "\n", neardup.SameWords},
-		{strings.Replace(text, "3 March 2026", "2026-04-05", 1), neardup.SameButFigures},
+		{strings.Replace(text, "3 March 2026", "2026-04-05", 1), neardup.SameExceptNumbers},
 		{"Dear editor, " + text + " Please print this.", neardup.Contained},
 		{strings.Replace(text, "lorries", "buses", 1), neardup.Revised},
 	} {
@@ -43,7 +43,7 @@ func TestPairKinds(t *testing.T) {
 			t.Errorf("%q: found %v", c.other, found)
 		}
 		for _, by := range linkages {
-			groups := must(d.Groups(bg, Grouping[string]{Linkage: by}))
+			groups := must(d.Groups(bg, GroupOptions[string]{Linkage: by}))
 			if len(groups) != 1 || len(groups[0].Members) != 2 {
 				t.Errorf("%q: groups %v", c.other, groups)
 				continue
@@ -64,7 +64,7 @@ func TestPairKinds(t *testing.T) {
 			t.Errorf("%q: %v, though the kind is left out", c.other, pairs)
 		}
 		for _, by := range linkages {
-			if groups := must(without.Groups(bg, Grouping[string]{Linkage: by})); len(groups) > 0 {
+			if groups := must(without.Groups(bg, GroupOptions[string]{Linkage: by})); len(groups) > 0 {
 				t.Errorf("%q: %v, though the kind is left out", c.other, groups)
 			}
 		}
@@ -78,7 +78,7 @@ func TestPairKinds(t *testing.T) {
 func TestRecordKinds(t *testing.T) {
 	t.Parallel()
 	d := made[int](t, Options{Similarity: 0.1, Kinds: neardup.AllKinds, Fingerprinter: neardup.Fingerprinter{
-		Normalizer: neardup.Normalizer{Form: neardup.NFKC}, Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}, {Name: "b", Split: neardup.Words{}}}}})
+		Normalizer: neardup.Normalizer{Form: neardup.FormNFKC}, Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}, {Name: "b", Split: neardup.Words{}}}}})
 	d.Add(0, neardup.Record{"a": "one two three", "b": "four five six"})
 	for i, c := range []struct {
 		rec  neardup.Record
@@ -110,7 +110,7 @@ func TestPlantedKinds(t *testing.T) {
 			edit func(words []string) string
 		}{
 			{neardup.SameWords, func(w []string) string { return "— " + strings.ToUpper(l.join(w)) + "!" }},
-			{neardup.SameButFigures, func(w []string) string {
+			{neardup.SameExceptNumbers, func(w []string) string {
 				w = slices.Clone(w)
 				w[40], w[90] = " 1234 ", " 77 "
 				return l.join(w)
@@ -159,7 +159,7 @@ func TestMirrors(t *testing.T) {
 	for i := range 100 {
 		d.Add(sites+i, neardup.Text(englishA.text(rnd, 300)))
 	}
-	groups := must(d.Groups(bg, Grouping[int]{}))
+	groups := must(d.Groups(bg, GroupOptions[int]{}))
 	if len(groups) != 1 || len(groups[0].Members) != sites {
 		t.Errorf("%d groups, want one of %d", len(groups), sites)
 	}
@@ -226,7 +226,7 @@ func TestEnded(t *testing.T) {
 		}
 		for _, by := range linkages {
 			ended(t, fmt.Sprint(kinds, " groups ", by), func(ctx context.Context) error {
-				_, err := d.Groups(ctx, Grouping[int]{Linkage: by})
+				_, err := d.Groups(ctx, GroupOptions[int]{Linkage: by})
 				return err
 			})
 		}
@@ -245,7 +245,7 @@ func TestEnded(t *testing.T) {
 			t.Errorf("Estimate again: %+v, %v, want %+v", got, err, want)
 		}
 		ended(t, "Families", func(ctx context.Context) error { _, err := d.Families(ctx); return err })
-		ended(t, "Calibrate", func(ctx context.Context) error { _, err := d.Calibrate(ctx, nil, Goal{}); return err })
+		ended(t, "Calibrate", func(ctx context.Context) error { _, err := d.Calibrate(ctx, nil, Target{}); return err })
 		ended(t, "Comparisons", func(ctx context.Context) (err error) {
 			for _, err = range d.Comparisons(ctx) {
 			}

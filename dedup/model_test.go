@@ -113,7 +113,7 @@ func searched(d *Deduplicator[string], text string) (found []neardup.Match[strin
 	const id = "\x00searched"
 	number := map[string]int{}
 	for doc := range d.All() {
-		number[doc.ID] = doc.Number
+		number[doc.ID] = doc.Sequence
 	}
 	d.Add(id, neardup.Text(text))
 	for p := range d.Pairs(bg) {
@@ -165,8 +165,8 @@ func (m *model) step() {
 	if err != nil || ok != there || ok && (doc.ID != id || doc.Length != len([]rune(text))) {
 		m.t.Fatalf("Get(%q) is %+v, %t, %v", id, doc, ok, err)
 	}
-	if m.d.Len() != len(m.present) || m.d.NextNumber() != m.added {
-		m.t.Fatalf("%d documents of %d, not %d of %d", m.d.Len(), m.d.NextNumber(), len(m.present), m.added)
+	if m.d.Len() != len(m.present) || m.d.NextSequence() != m.added {
+		m.t.Fatalf("%d documents of %d, not %d of %d", m.d.Len(), m.d.NextSequence(), len(m.present), m.added)
 	}
 }
 
@@ -187,7 +187,7 @@ func (m *model) check(what string) {
 	// The order of the pairs' documents is that of adding, and pairs since some number are those with a newer document.
 	numbers := map[string]int{}
 	for doc := range m.d.All() {
-		numbers[doc.ID] = doc.Number
+		numbers[doc.ID] = doc.Sequence
 	}
 	since := m.rnd.IntN(m.added + 2)
 	newer := factsOf(func(yield func(fact, error) bool) {
@@ -347,12 +347,12 @@ func TestReplaced(t *testing.T) {
 func TestMergeErrors(t *testing.T) {
 	t.Parallel()
 	d := of(t, Options{}, named("a", []string{"one text", "another text", "one text"}))
-	if err := d.Merge(d); err != nil || d.Len() != 3 || d.NextNumber() != 3 {
+	if err := d.Merge(d); err != nil || d.Len() != 3 || d.NextSequence() != 3 {
 		t.Errorf("merged with itself: %v, %d documents", err, d.Len())
 	}
 	for _, o := range []Options{
 		{Fingerprinter: neardup.Fingerprinter{Tokenizer: neardup.Words{}}},
-		{Fingerprinter: neardup.Fingerprinter{Normalizer: neardup.Normalizer{Numbers: neardup.Mask}}},
+		{Fingerprinter: neardup.Fingerprinter{Normalizer: neardup.Normalizer{Numbers: neardup.TreatmentMask}}},
 	} {
 		if err := d.Merge(made[string](t, o)); err == nil || !strings.Contains(err.Error(), "cannot be merged") {
 			t.Errorf("%+v: %v", o, err)

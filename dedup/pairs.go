@@ -21,7 +21,7 @@ import (
 
 // A snapshot is all documents at one time. A document is known by its slot, so documents are in the order of adding. A content is
 // known by its position in the order of what is compared, so that nothing depends on the order of adding. Old documents are
-// those that [Deduplicator.PairsSince] or [Grouping] does not compare with each other.
+// those that [Deduplicator.PairsSince] or [GroupOptions] does not compare with each other.
 type snapshot[ID comparable] struct {
 	options  *Options
 	maker    *content.Maker

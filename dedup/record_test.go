@@ -45,7 +45,7 @@ func TestRecords(t *testing.T) {
 		found[[2]int{p.A, p.B}] = said{p.Kind, p.Similarity}
 	}
 	// The same day, written otherwise, is the same feature; the words are others.
-	otherwise := said{neardup.SameButFigures, 1}
+	otherwise := said{neardup.SameExceptNumbers, 1}
 	if len(found) != 4 || found[[2]int{0, 2}].similarity < 0.8 || found[[2]int{1, 3}] != (said{neardup.Identical, 1}) || found[[2]int{1, 4}] != otherwise || found[[2]int{3, 4}] != otherwise {
 		t.Errorf("%v", found)
 	}
@@ -93,7 +93,7 @@ func TestFieldsRefused(t *testing.T) {
 	}
 	for i := range 256 {
 		n := neardup.Normalizer{Numbers: neardup.Treatment(i)}
-		if _, err := dedup.New[int](dedup.Options{Fingerprinter: neardup.Fingerprinter{Normalizer: n}}); (err != nil) != (i > int(neardup.Remove)) {
+		if _, err := dedup.New[int](dedup.Options{Fingerprinter: neardup.Fingerprinter{Normalizer: n}}); (err != nil) != (i > int(neardup.TreatmentRemove)) {
 			t.Errorf("Numbers: %d: %v", i, err)
 		}
 	}

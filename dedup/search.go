@@ -40,9 +40,9 @@ func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) ite
 	}
 }
 
-// SearchN returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of many equal documents it looks
+// SearchTop returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of many equal documents it looks
 // at n. In a crowd these are the nearest n that it finds.
-func (d *Deduplicator[ID]) SearchN(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
+func (d *Deduplicator[ID]) SearchTop(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
 	return d.search(ctx, doc, n)
 }
 

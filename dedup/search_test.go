@@ -36,7 +36,7 @@ func TestSearch(t *testing.T) {
 					t.Errorf("Search(%.50q) yields %v, not %v", text, got, want)
 				}
 				for most := range len(want) + 2 {
-					if got := must(d.SearchN(bg, neardup.Text(text), most)); !slices.Equal(got, want[:min(most, len(want))]) {
+					if got := must(d.SearchTop(bg, neardup.Text(text), most)); !slices.Equal(got, want[:min(most, len(want))]) {
 						t.Errorf("Nearest(%.50q, %d) returns %v, and Search yields %v", text, most, got, want)
 					}
 				}
@@ -83,8 +83,8 @@ func TestSearchReplaced(t *testing.T) {
 	if got := must(d.SearchAndAdd(bg, 1, neardup.Text(complaint+"the mayor"+complained))); !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
-	if d.Len() != 2 || d.NextNumber() != 6 {
-		t.Errorf("%d documents of %d", d.Len(), d.NextNumber())
+	if d.Len() != 2 || d.NextSequence() != 6 {
+		t.Errorf("%d documents of %d", d.Len(), d.NextSequence())
 	}
 	// Five letters are of one form. When three have gone, the other two are revised.
 	e := made[int](t, Options{})
@@ -161,7 +161,7 @@ func TestContexts(t *testing.T) {
 	errs := map[string]error{"Compact": d.Compact(ctx)}
 	for _, errs["Search"] = range d.Search(ctx, text) {
 	}
-	_, errs["Nearest"] = d.SearchN(ctx, text, 1)
+	_, errs["Nearest"] = d.SearchTop(ctx, text, 1)
 	_, errs["SearchMany"] = d.SearchMany(ctx, []neardup.Document{text, text})
 	_, errs["Exists"] = d.Exists(ctx, text)
 	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(ctx, 2, text)
@@ -215,7 +215,7 @@ func TestSearchInCrowd(t *testing.T) {
 		}
 	}
 	for _, most := range []int{1, 10, mostFound, math.MaxInt} {
-		found, err := d.SearchN(t.Context(), letter(), most)
+		found, err := d.SearchTop(t.Context(), letter(), most)
 		if err != nil || len(found) != min(most, mostFound) {
 			t.Errorf("%d found, of at most %d: %v", len(found), most, err)
 		}
@@ -274,7 +274,7 @@ func TestPreferOther(t *testing.T) {
 	d := made[int](t, Options{})
 	d.Add(0, neardup.Text(text))
 	d.Add(1, neardup.Text(text+" Nobody spoke against it."))
-	groups := must(d.Groups(bg, Grouping[int]{Prefer: func(a, b Entry[int]) bool { return a.Number < b.Number }}))
+	groups := must(d.Groups(bg, GroupOptions[int]{Prefer: func(a, b Entry[int]) bool { return a.Sequence < b.Sequence }}))
 	if len(groups) != 1 || groups[0].Keep != 0 {
 		t.Errorf("%+v", groups)
 	}
@@ -285,7 +285,7 @@ func TestTwoWords(t *testing.T) {
 	d := made[string](t, Options{})
 	d.Add("a", neardup.Text("annual report"))
 	d.Add("b", neardup.Text("annual report 2020"))
-	for _, q := range must(d.Explain("a", "b")).Quantities {
+	for _, q := range must(d.Explain("a", "b")).Evidence {
 		if h := 1.0 / 6; q.Name == "changes at the beginning" && math.Abs(q.Value-h/(h+0.05)) > 1e-9 { // one word of three, in one of the texts
 			t.Errorf("%+v", q)
 		}

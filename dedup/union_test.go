@@ -226,7 +226,7 @@ func TestOrderOfTwins(t *testing.T) {
 		}
 		var got []string
 		for c := range d.Comparisons(bg) {
-			got = append(got, fmt.Sprintf("%q %q %v %v %v", min(c.A, c.B), max(c.A, c.B), c.Similarity, c.Probability, c.Quantities))
+			got = append(got, fmt.Sprintf("%q %q %v %v %v", min(c.A, c.B), max(c.A, c.B), c.Similarity, c.Probability, c.Evidence))
 		}
 		if slices.Sort(got); round == 0 {
 			want = got
@@ -258,7 +258,7 @@ func TestOrderOfTies(t *testing.T) {
 		}
 		var got []string
 		for c := range d.Comparisons(bg) {
-			got = append(got, fmt.Sprintf("%q %q %v %v %v", min(c.A, c.B), max(c.A, c.B), c.Similarity, c.Probability, c.Quantities))
+			got = append(got, fmt.Sprintf("%q %q %v %v %v", min(c.A, c.B), max(c.A, c.B), c.Similarity, c.Probability, c.Evidence))
 		}
 		if slices.Sort(got); round == 0 {
 			want = got

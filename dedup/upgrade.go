@@ -41,7 +41,7 @@ func Upgrade[ID comparable](from, to string, options Options) (documents int, er
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.NextNumber() > 0 {
+	if d.NextSequence() > 0 {
 		return 0, fmt.Errorf("neardup: %s has documents already", to)
 	}
 	version, err := d.options.version()

@@ -46,12 +46,12 @@ func Example_zhang2020() {
 		"Parks\nThe city opens three parks. In conclusion, children have more room.",
 	}
 	terms := neardup.Words{StopWords: neardup.NewLexicon("the", "to", "who", "all")}
-	b := neardup.StatisticsBuilder{Fingerprinter: neardup.Fingerprinter{Tokenizer: terms}}
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: neardup.Fingerprinter{Tokenizer: terms}}
 	for _, text := range texts {
 		b.Add(neardup.Text(text))
 	}
 	f := neardup.Fingerprinter{Tokenizer: terms, Weight: neardup.Product{
-		neardup.Count, neardup.IDF{Statistics: b.Build(), Smooth: true},
+		neardup.Count, neardup.IDF{Frequencies: b.Build(), Smooth: true},
 		papers.PartOfSpeech(nil), // 1 without a dictionary
 		papers.Sum{neardup.Constant(1), papers.RelativeLength{}},
 		neardup.Markers{Lexicon: neardup.NewLexicon("in conclusion"), Sentence: true},

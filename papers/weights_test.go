@@ -151,9 +151,9 @@ func (unnamed) Weigh(*neardup.Feature) float64 { return 1 }
 
 // TestSum: a sum says what it is made of, and its parts are checked as those of a product are.
 func TestSum(t *testing.T) {
-	var b neardup.StatisticsBuilder
+	var b neardup.DocumentFrequenciesBuilder
 	b.Add(neardup.Text("one two three"))
-	idf := neardup.IDF{Statistics: b.Build()}
+	idf := neardup.IDF{Frequencies: b.Build()}
 	f := neardup.Fingerprinter{Weight: neardup.Product{neardup.Count, Sum{neardup.Constant(1), TermLength{}, LongTerms{}, idf}}}
 	version, err := f.Version()
 	if want := "(constant(1)+length(4.51,2.207)+long(4,2)+idf("; err != nil || !strings.Contains(version, want) {

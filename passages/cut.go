@@ -16,8 +16,8 @@ import (
 // order of adding, and all others go. So of every word that is cut, an equal one stays in an earlier place. But a passage may stay
 // in pieces: if half of its first place is part of another passage, that half is cut there and stays where the other one stands first.
 
-// A Cutting says what is cut. The zero value cuts all passages to the word.
-type Cutting struct {
+// CutOptions say what is cut. The zero value cuts all passages to the word.
+type CutOptions struct {
 	Sentences    bool // only whole sentences go, so that what is left can be read; no sentence ends before a small letter or a figure
 	Paragraphs   bool // only whole lines or paragraphs go
 	MinDocuments int  // only passages that stand in at least so many documents: the lines of a template, and no press releases
@@ -48,8 +48,8 @@ type stretch[ID any] struct {
 }
 
 // Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error, which
-// comes last, is also that of a Cutting with both Sentences and Paragraphs set.
-func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], error] {
+// comes last, is also that of CutOptions with both Sentences and Paragraphs set.
+func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
 		if c.Sentences && c.Paragraphs {
 			yield(Cut[ID]{}, errors.New("passages: either whole Sentences or whole Paragraphs can be cut"))
@@ -104,7 +104,7 @@ func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place, since i
 }
 
 // cut makes the cut of a document.
-func (s *snapshot[ID]) cut(repeats [][4]uint64, by *Cutting) Cut[ID] {
+func (s *snapshot[ID]) cut(repeats [][4]uint64, by *CutOptions) Cut[ID] {
 	doc := int(repeats[0][0] >> s.docShift())
 	c := Cut[ID]{ID: s.ids[doc], Number: doc}
 	slices.SortStableFunc(repeats, func(a, b [4]uint64) int { return cmp.Compare(a[1], b[1]) })

@@ -141,7 +141,7 @@ func TestCuts(t *testing.T) {
 				t.Fatalf("%q with %v: of word %v, %v stays", pool, l, from, at)
 			}
 		}
-		for c, err := range f.Cuts(context.Background(), Cutting{}) {
+		for c, err := range f.Cuts(context.Background(), CutOptions{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -402,7 +402,7 @@ func distinct(name string, n int) string {
 }
 
 // cutsOf returns what is cut of some texts.
-func cutsOf(t *testing.T, c Cutting, texts ...string) (cuts []Cut[int]) {
+func cutsOf(t *testing.T, c CutOptions, texts ...string) (cuts []Cut[int]) {
 	t.Helper()
 	f, err := New[int](Options{Length: Length{Words: 10}})
 	if err != nil {
@@ -427,7 +427,7 @@ func cutsOf(t *testing.T, c Cutting, texts ...string) (cuts []Cut[int]) {
 // TestNextTo: two passages with nothing but a space between them are cut as one.
 func TestNextTo(t *testing.T) {
 	a, b := distinct("a", 12), distinct("b", 12)
-	cuts := cutsOf(t, Cutting{}, a, b, a+" "+b)
+	cuts := cutsOf(t, CutOptions{}, a, b, a+" "+b)
 	if len(cuts) != 1 || len(cuts[0].Spans) != 1 || cuts[0].Spans[0].Tokens != 24 {
 		t.Errorf("%+v", cuts)
 	}
@@ -437,7 +437,7 @@ func TestNextTo(t *testing.T) {
 func TestIndented(t *testing.T) {
 	sentence := "The " + distinct("a", 14) + "."
 	text := "Q.\n\n" + sentence + "\n\n  Z"
-	cuts := cutsOf(t, Cutting{Sentences: true}, sentence, text)
+	cuts := cutsOf(t, CutOptions{Sentences: true}, sentence, text)
 	if len(cuts) != 1 {
 		t.Fatalf("%+v", cuts)
 	}
@@ -496,7 +496,7 @@ func TestMostRuns(t *testing.T) {
 func TestParagraphSeparator(t *testing.T) {
 	line := distinct("a", 12)
 	text := line + "\u2029six seven"
-	cuts := cutsOf(t, Cutting{Paragraphs: true}, line, text)
+	cuts := cutsOf(t, CutOptions{Paragraphs: true}, line, text)
 	if len(cuts) != 1 {
 		t.Fatalf("%+v", cuts)
 	}

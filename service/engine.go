@@ -106,7 +106,7 @@ func openAuto(path string, memory int64) (engine, error) {
 }
 
 func (a *auto) search(ctx context.Context, text string, limit int) ([]client.Match, error) {
-	found, err := a.d.SearchN(ctx, neardup.Text(text), limit+1)
+	found, err := a.d.SearchTop(ctx, neardup.Text(text), limit+1)
 	return matchesOf(found), err
 }
 
@@ -136,7 +136,7 @@ func (a *auto) get(_ context.Context, id string) (client.Stored, bool, error) {
 		return client.Stored{}, false, err
 	}
 	text, ok, err := a.d.Text(id)
-	return client.Stored{ID: id, Number: doc.Number, Length: doc.Length, Text: text}, ok, err
+	return client.Stored{ID: id, Number: doc.Sequence, Length: doc.Length, Text: text}, ok, err
 }
 
 func (a *auto) expire(_ context.Context, before time.Time) (int, error) {
@@ -145,7 +145,7 @@ func (a *auto) expire(_ context.Context, before time.Time) (int, error) {
 
 func (a *auto) groups(ctx context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		groups, err := a.d.Groups(ctx, dedup.Grouping[string]{})
+		groups, err := a.d.Groups(ctx, dedup.GroupOptions[string]{})
 		for _, g := range groups {
 			// The document that stands for the group comes first.
 			if !yield(append([]string{g.Keep}, slices.DeleteFunc(g.Members, func(id string) bool { return id == g.Keep })...), nil) {
@@ -177,7 +177,7 @@ func (a *auto) explain(ctx context.Context, x, y string) (p client.Pair, err err
 		return client.Pair{}, err
 	}
 	p.Duplicate, p.Compared, p.Similarity, p.Probability, p.Kind, p.Constant = e.Duplicate, e.Compared, e.Similarity, e.Probability, e.Kind.String(), e.Constant
-	for _, q := range e.Quantities {
+	for _, q := range e.Evidence {
 		p.Reasons = append(p.Reasons, client.Quantity{Name: q.Name, Value: q.Value, Adds: q.Adds})
 	}
 	return p, nil
@@ -187,7 +187,7 @@ func (a *auto) len(context.Context) (int, error) { return a.d.Len(), nil }
 func (a *auto) close() error                     { return a.d.Close() }
 
 func (a *auto) sync() error {
-	added := int64(a.d.NextNumber())
+	added := int64(a.d.NextSequence())
 	err := a.d.Sync()
 	if err == nil {
 		a.onDisk.Store(added) // of two at the same time, the smaller number may stay
@@ -197,7 +197,7 @@ func (a *auto) sync() error {
 
 func (a *auto) isOnDisk(id string) bool {
 	doc, ok, err := a.d.Get(id)
-	return ok && err == nil && int64(doc.Number) < a.onDisk.Load()
+	return ok && err == nil && int64(doc.Sequence) < a.onDisk.Load()
 }
 
 func (a *auto) err(context.Context) error { _, _, err := a.d.Get(""); return err }

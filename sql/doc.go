@@ -2,7 +2,7 @@
 // joins a table of fingerprints within a Hamming distance, or a table of MinHash signatures above a similarity, and
 // groups what it finds. The results are those of the library in memory, bit for bit:
 //
-//	fingerprints  pairs of [neardup.Pairs], groups of [neardup.Clusters]; nothing is missed
+//	fingerprints  pairs of [neardup.Pairs], groups of [neardup.Components]; nothing is missed
 //	signatures    pairs and groups of a [neardup.SignatureIndex]; its Banding says what is missed
 //
 // Fingerprints and signatures come from `neardup fingerprint`, which writes Parquet and CSV, or from a function of a

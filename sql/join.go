@@ -17,7 +17,7 @@ import (
 //	PREFIX_groups    every document of a group of two or more: id, keep (the smallest id of the group)
 //
 // and the view PREFIX_document_pairs, with the pairs of all documents; m equal documents have m(m−1)/2 in it.
-// Groups are chains, as those of [neardup.Clusters] and [neardup.SignatureIndex.Groups].
+// Groups are chains, as those of [neardup.Components] and [neardup.SignatureIndex.Groups].
 //
 // A document without features has NULL instead of a fingerprint or a signature (or an empty list), and is near no other.
 // Values must be of one Version of a Fingerprinter. The smallest id is the one that the engine sorts first; in PostgreSQL

@@ -68,14 +68,14 @@ func (l *Links) steps(j *Join) (steps []step, made []string) {
 	add("", "", in("own_short", 1, "INSERT INTO "+bands+"\n"))
 	add("How many share a bucket.", buckets,
 		fmt.Sprintf("%sSELECT level, band, band_values, content, count(*) OVER (PARTITION BY level, band, band_values) AS n FROM %s", d.create(buckets), bands))
-	add(fmt.Sprintf("Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than %d, a crowd, all belong together.", shard.Crowd), near,
+	add(fmt.Sprintf("Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than %d, a crowd, all belong together.", shard.MostEntries), near,
 		fmt.Sprintf("%sSELECT c.a AS a, c.b AS b\nFROM (\n  SELECT DISTINCT a.level AS level, a.content AS a, b.content AS b\n  FROM %s AS a JOIN %s AS b ON a.level = b.level AND a.band = b.band AND a.band_values = b.band_values\n"+
 			"  WHERE a.n > 1 AND a.n <= %d AND a.content < b.content\n) AS c JOIN %s AS x ON x.content = c.a JOIN %s AS y ON y.content = c.b\nWHERE (%s)\n   OR (%s)",
-			d.create(near), buckets, buckets, shard.Crowd, contents, contents, alike("own_long", 0, leastLong), alike("own_short", 1, leastShort)))
+			d.create(near), buckets, buckets, shard.MostEntries, contents, contents, alike("own_long", 0, leastLong), alike("own_short", 1, leastShort)))
 	add("All documents that may have near-duplicates.", linked,
 		fmt.Sprintf("%sWITH together AS (\n  SELECT a AS content FROM %s UNION DISTINCT SELECT b AS content FROM %s\n  UNION DISTINCT SELECT content FROM %s WHERE n > %d\n  UNION DISTINCT SELECT content FROM %s WHERE copies > 1\n)\n"+
 			"SELECT t.%s AS id\nFROM %s AS t JOIN %s AS c ON %s AND %s JOIN together ON together.content = c.content",
-			d.create(linked), near, near, buckets, shard.Crowd, contents, id, d.name(l.Table), contents, l.same(long, "own_long"), l.same(short, "own_short")))
+			d.create(linked), near, near, buckets, shard.MostEntries, contents, id, d.name(l.Table), contents, l.same(long, "own_long"), l.same(short, "own_short")))
 	return steps, made
 }
 

@@ -71,7 +71,7 @@ func answersOf(t testing.TB, docs collections.Texts, ids []string) (said []strin
 		}
 		said = append(said, fmt.Sprint("pair ", p))
 	}
-	groups, err := d.Groups(t.Context(), dedup.Grouping[string]{})
+	groups, err := d.Groups(t.Context(), dedup.GroupOptions[string]{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
 		}
-		root, err = neardup.Clusters(ctx, fps, distance)
+		root, err = neardup.Components(ctx, fps, distance)
 	default:
 		var fps []neardup.Fingerprint64
 		for _, id := range ids {
@@ -177,7 +177,7 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
 		}
-		root, err = neardup.Clusters(ctx, fps, distance)
+		root, err = neardup.Components(ctx, fps, distance)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func groupsOf(t *testing.T, texts []string) (sums, members string) {
 			t.Fatal(err)
 		}
 	}
-	groups, err := d.Groups(context.Background(), dedup.Grouping[int]{})
+	groups, err := d.Groups(context.Background(), dedup.GroupOptions[int]{})
 	if err != nil || len(groups) == 0 {
 		t.Fatal(len(groups), err)
 	}

@@ -207,7 +207,7 @@ func neardup_dedup_pairs(d C.neardup_dedup, pairs **C.neardup_pair, count *C.siz
 func neardup_dedup_groups(d C.neardup_dedup, members **C.neardup_member, count *C.size_t, message **C.char) C.int {
 	*members, *count = nil, 0
 	return with(d, message, func(c *collection) error {
-		groups, err := c.Groups(context.Background(), dedup.Grouping[uint64]{})
+		groups, err := c.Groups(context.Background(), dedup.GroupOptions[uint64]{})
 		var found []C.neardup_member
 		for _, g := range groups {
 			for _, id := range g.Members {

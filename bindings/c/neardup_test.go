@@ -71,7 +71,7 @@ func said(t *testing.T, texts []string) string {
 			}
 			fmt.Fprintf(&b, "pair %d %d %016x %016x %d\n", p.A, p.B, math.Float64bits(p.Similarity), math.Float64bits(p.Probability), p.Kind)
 		}
-		groups, err := d.Groups(context.Background(), dedup.Grouping[uint64]{})
+		groups, err := d.Groups(context.Background(), dedup.GroupOptions[uint64]{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][
 
 // put takes all four steps for some entries. It skips an entry that is stored already and has no
 // other states.
-func (s blockDocuments) put(ctx context.Context, entries []blockstore.Record) error {
+func (s blockDocuments) put(ctx context.Context, entries []blockstore.Row) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.ID
@@ -251,7 +251,7 @@ func (s blockDocuments) search(ctx context.Context, values []string, yield func(
 	if err != nil {
 		return err
 	}
-	return s.get(ctx, slices.Sorted(maps.Keys(near)), func(r blockstore.Record) {
+	return s.get(ctx, slices.Sorted(maps.Keys(near)), func(r blockstore.Row) {
 		for query, value := range values {
 			if isNear(value, r.Value) {
 				yield(query, r.ID, r.Value)
@@ -262,7 +262,7 @@ func (s blockDocuments) search(ctx context.Context, values []string, yield func(
 
 // recordOf returns the record that the states of an id stand for. ok is false if the id is not
 // stored.
-func recordOf(id string, states []state) (r blockstore.Record, ok bool, err error) {
+func recordOf(id string, states []state) (r blockstore.Row, ok bool, err error) {
 	if len(states) == 0 {
 		return r, false, nil
 	}
@@ -273,7 +273,7 @@ func recordOf(id string, states []state) (r blockstore.Record, ok bool, err erro
 	return r, ok, nil
 }
 
-func (s blockDocuments) get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error {
+func (s blockDocuments) get(ctx context.Context, ids []string, yield func(r blockstore.Row)) error {
 	all, err := s.records(ctx, ids)
 	for id, states := range all {
 		r, ok, err := recordOf(id, states)
@@ -287,7 +287,7 @@ func (s blockDocuments) get(ctx context.Context, ids []string, yield func(r bloc
 	return err
 }
 
-func (s blockDocuments) page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) {
+func (s blockDocuments) page(ctx context.Context, behind string, n int) (records []blockstore.Row, last string, err error) {
 	docs, err := page[record](ctx, s.ids, behind, n, "states")
 	for _, doc := range docs {
 		r, ok, err := recordOf(doc.ID, doc.States)

@@ -22,11 +22,11 @@ type document struct {
 }
 
 // record returns the record of a document.
-func (s documents) record(doc document) (blockstore.Record, error) {
+func (s documents) record(doc document) (blockstore.Row, error) {
 	if len(doc.Value) != s.keys.Size() {
-		return blockstore.Record{}, fmt.Errorf("%w: id %q has a value of %d bytes", neardup.ErrDamaged, doc.ID, len(doc.Value))
+		return blockstore.Row{}, fmt.Errorf("%w: id %q has a value of %d bytes", neardup.ErrDamaged, doc.ID, len(doc.Value))
 	}
-	return blockstore.Record{ID: doc.ID, Value: string(doc.Value), Added: uint32(doc.Added)}, nil
+	return blockstore.Row{ID: doc.ID, Value: string(doc.Value), Added: uint32(doc.Added)}, nil
 }
 
 // keyField returns the field with the keys of a table.
@@ -40,7 +40,7 @@ func (s documents) create(ctx context.Context) error {
 	return createIndexes(ctx, s.collection, fields...)
 }
 
-func (s documents) put(ctx context.Context, records []blockstore.Record) error {
+func (s documents) put(ctx context.Context, records []blockstore.Row) error {
 	writes := make([]mongo.WriteModel, len(records))
 	for i, r := range records {
 		doc := bson.D{{Key: "_id", Value: r.ID}, {Key: "added", Value: int64(r.Added)}, {Key: "value", Value: []byte(r.Value)}}
@@ -102,7 +102,7 @@ func (s documents) search(ctx context.Context, values []string, yield func(query
 	}, "value")
 }
 
-func (s documents) get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error {
+func (s documents) get(ctx context.Context, ids []string, yield func(r blockstore.Row)) error {
 	return each(ctx, s.collection, byIDs(ids), func(doc document) error {
 		r, err := s.record(doc)
 		if err == nil {
@@ -112,7 +112,7 @@ func (s documents) get(ctx context.Context, ids []string, yield func(r blockstor
 	}, "added", "value")
 }
 
-func (s documents) page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) {
+func (s documents) page(ctx context.Context, behind string, n int) (records []blockstore.Row, last string, err error) {
 	docs, err := page[document](ctx, s.collection, behind, n, "added", "value")
 	for _, doc := range docs {
 		r, err := s.record(doc)

@@ -74,12 +74,12 @@ type backend struct {
 // A layout writes and finds values. Everything that it writes is idempotent.
 type layout interface {
 	create(ctx context.Context) error
-	put(ctx context.Context, records []blockstore.Record) error
+	put(ctx context.Context, records []blockstore.Row) error
 	delete(ctx context.Context, ids []string) error
 	deleteBefore(ctx context.Context, added uint32) (int, error)
 	search(ctx context.Context, values []string, yield func(query int, id, value string)) error
-	get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error
-	page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) // last is "" at the end
+	get(ctx context.Context, ids []string, yield func(r blockstore.Row)) error
+	page(ctx context.Context, behind string, n int) (records []blockstore.Row, last string, err error) // last is "" at the end
 }
 
 // collectionName matches the names of collections that the store accepts.
@@ -165,8 +165,8 @@ func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) err
 }
 
 // Put implements [blockstore.Backend].
-func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
-	return chunks(ctx, records, 1000, func(some []blockstore.Record) error { return s.layout.put(ctx, some) })
+func (s *backend) Put(ctx context.Context, records []blockstore.Row) error {
+	return chunks(ctx, records, 1000, func(some []blockstore.Row) error { return s.layout.put(ctx, some) })
 }
 
 // Delete implements [blockstore.Backend].
@@ -194,13 +194,13 @@ func (s *backend) Find(ctx context.Context, values []string, _ bool, found func(
 }
 
 // Get implements [blockstore.Backend].
-func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Row)) error {
 	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.get(ctx, some, yield) })
 }
 
 // All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes, and reads
 // some thousands at a time.
-func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+func (s *backend) All(ctx context.Context, yield func(blockstore.Row) bool) error {
 	for last := ""; ; {
 		records, next, err := s.layout.page(ctx, last, 5000)
 		if err != nil {

@@ -100,7 +100,7 @@ func open(dir string, keys blockstore.Keys, o Options, fs vfs.FS) (*database, er
 	}
 	err = s.checkSettings(fmt.Sprintf("neardup store 2; %v; version %q", keys, o.Version))
 	if err == nil {
-		err = s.each(context.Background(), pendingKey, pendingKey+1, func(r blockstore.Record) bool {
+		err = s.each(context.Background(), pendingKey, pendingKey+1, func(r blockstore.Row) bool {
 			s.pending.add(r)
 			return true
 		})

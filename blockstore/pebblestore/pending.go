@@ -11,9 +11,9 @@ const maxPending = 1 << 17
 // chain.
 type pending struct {
 	keys   blockstore.Keys
-	max    int                 // maxPending, except in tests
-	docs   []blockstore.Record // with an empty id if the document was removed
-	at     map[string]int32    // by id, the place in docs
+	max    int              // maxPending, except in tests
+	docs   []blockstore.Row // with an empty id if the document was removed
+	at     map[string]int32 // by id, the place in docs
 	tables []chains
 	buffer []uint64
 }
@@ -55,7 +55,7 @@ func chainOf(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> (64 - 13) }
 
 // add adds a document and replaces the document that had the id. If it has the same value, only the
 // time changes.
-func (p *pending) add(r blockstore.Record) {
+func (p *pending) add(r blockstore.Row) {
 	if i, ok := p.at[r.ID]; ok && p.docs[i].Value == r.Value {
 		p.docs[i].Added = r.Added
 		return

@@ -279,7 +279,7 @@ func (c *changes) reset() {
 }
 
 // add collects a posting. A value without keys has none.
-func (c *changes) add(r blockstore.Record, removed bool) {
+func (c *changes) add(r blockstore.Row, removed bool) {
 	before := len(c.all)
 	if c.all = c.keys.AppendKeys(c.all, r.Value); len(c.all) > before {
 		c.list = append(c.list, change{r.ID, r.Value[:inline(c.keys)], removed})

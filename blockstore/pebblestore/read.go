@@ -64,7 +64,7 @@ func (s *database) near(value string, keys []uint64, yield func(id, value string
 			break
 		}
 		if it.SeekPrefixGE(key(settledKey, id)) {
-			var r blockstore.Record
+			var r blockstore.Row
 			if r, err = s.readRecord(it); err == nil {
 				more = yield(id, r.Value)
 			}
@@ -93,7 +93,7 @@ func nearAt(it *pebble.Iterator, query string, keys blockstore.Keys, yield func(
 }
 
 // Get implements [blockstore.Backend].
-func (s *database) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+func (s *database) Get(ctx context.Context, ids []string, yield func(blockstore.Row)) error {
 	snapshot := s.db.NewSnapshot() // an id may move from the pending ones to the settled ones meanwhile
 	defer snapshot.Close()
 	for _, id := range ids {
@@ -115,7 +115,7 @@ func (s *database) Get(ctx context.Context, ids []string, yield func(blockstore.
 }
 
 // recordAt reads the record at a key, if there is one.
-func (s *database) recordAt(r pebble.Reader, key []byte) (record blockstore.Record, ok bool, err error) {
+func (s *database) recordAt(r pebble.Reader, key []byte) (record blockstore.Row, ok bool, err error) {
 	value, closer, err := r.Get(key)
 	if err == pebble.ErrNotFound {
 		return record, false, nil
@@ -129,24 +129,24 @@ func (s *database) recordAt(r pebble.Reader, key []byte) (record blockstore.Reco
 }
 
 // readRecord reads the record that an iterator stands at.
-func (s *database) readRecord(it *pebble.Iterator) (blockstore.Record, error) {
+func (s *database) readRecord(it *pebble.Iterator) (blockstore.Row, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return blockstore.Record{}, err
+		return blockstore.Row{}, err
 	}
 	return s.recordOf(it.Key(), value)
 }
 
 // recordOf reads the value at a key.
-func (s *database) recordOf(key, value []byte) (blockstore.Record, error) {
+func (s *database) recordOf(key, value []byte) (blockstore.Row, error) {
 	if len(value) != 4+s.keys.Size() {
-		return blockstore.Record{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), key)
+		return blockstore.Row{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), key)
 	}
-	return blockstore.Record{ID: string(key[1:]), Value: string(value[4:]), Added: binary.BigEndian.Uint32(value)}, nil
+	return blockstore.Row{ID: string(key[1:]), Value: string(value[4:]), Added: binary.BigEndian.Uint32(value)}, nil
 }
 
 // All implements [blockstore.Backend]. It yields what was stored when the loop began.
-func (s *database) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+func (s *database) All(ctx context.Context, yield func(blockstore.Row) bool) error {
 	if err := s.each(ctx, settledKey, pendingKey+1, yield); err != nil {
 		return fmt.Errorf("pebblestore: %w", err)
 	}
@@ -155,7 +155,7 @@ func (s *database) All(ctx context.Context, yield func(blockstore.Record) bool) 
 
 // each calls yield for the records under the keys that begin with the bytes from, …, to−1, until
 // yield returns false.
-func (s *database) each(ctx context.Context, from, to byte, yield func(blockstore.Record) bool) (err error) {
+func (s *database) each(ctx context.Context, from, to byte, yield func(blockstore.Row) bool) (err error) {
 	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{from}, UpperBound: []byte{to}})
 	if err != nil {
 		return err

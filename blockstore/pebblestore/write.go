@@ -16,10 +16,10 @@ import (
 // Put implements [blockstore.Backend]. Of what is stored already it writes the time. More than a
 // quarter of a gigabyte is written in several parts, each as a whole or not at all. If the disk is
 // full or fails, Pebble cannot go on, and Put panics.
-func (s *database) Put(ctx context.Context, records []blockstore.Record) error {
+func (s *database) Put(ctx context.Context, records []blockstore.Row) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, byID)
-	return inParts(records, s.keys, idOf, func(part []blockstore.Record) error {
+	return inParts(records, s.keys, idOf, func(part []blockstore.Row) error {
 		pending := part[:0]
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
 			for _, r := range part {
@@ -58,13 +58,13 @@ func (s *database) Put(ctx context.Context, records []blockstore.Record) error {
 
 // Delete implements [blockstore.Backend].
 func (s *database) Delete(ctx context.Context, ids []string) error {
-	_, err := s.remove(ctx, ids, func(blockstore.Record) bool { return true })
+	_, err := s.remove(ctx, ids, func(blockstore.Row) bool { return true })
 	return err
 }
 
 // DeleteBefore implements [blockstore.Backend]. It goes through all ids as they are when it begins.
 func (s *database) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
-	old := func(r blockstore.Record) bool { return r.Added < added }
+	old := func(r blockstore.Row) bool { return r.Added < added }
 	var ids []string
 	flush := func() bool {
 		var removed int
@@ -73,7 +73,7 @@ func (s *database) DeleteBefore(ctx context.Context, added uint32) (n int, err e
 		n, ids = n+removed, ids[:0]
 		return err == nil
 	}
-	failed := s.each(ctx, settledKey, pendingKey+1, func(r blockstore.Record) bool {
+	failed := s.each(ctx, settledKey, pendingKey+1, func(r blockstore.Row) bool {
 		if old(r) {
 			ids = append(ids, r.ID)
 		}
@@ -90,7 +90,7 @@ func (s *database) DeleteBefore(ctx context.Context, added uint32) (n int, err e
 
 // remove removes those of ids whose records are to go, and returns how many these are. It looks at
 // the records when nobody else can change them. The ids ascend.
-func (s *database) remove(ctx context.Context, ids []string, goes func(blockstore.Record) bool) (n int, err error) {
+func (s *database) remove(ctx context.Context, ids []string, goes func(blockstore.Row) bool) (n int, err error) {
 	err = inParts(ids, s.keys, func(id string) string { return id }, func(part []string) error {
 		var removed []string
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
@@ -122,10 +122,10 @@ func (s *database) remove(ctx context.Context, ids []string, goes func(blockstor
 }
 
 // byID orders records by their ids.
-func byID(a, b blockstore.Record) int { return strings.Compare(a.ID, b.ID) }
+func byID(a, b blockstore.Row) int { return strings.Compare(a.ID, b.ID) }
 
 // idOf returns the id of a record.
-func idOf(r blockstore.Record) string { return r.ID }
+func idOf(r blockstore.Row) string { return r.ID }
 
 // partBytes is about how many bytes are written at once, at the most. Pebble itself can take 4 GB.
 const partBytes = 256 << 20
@@ -150,7 +150,7 @@ func inParts[T any](list []T, keys blockstore.Keys, id func(T) string, do func(p
 func key(kind byte, id string) []byte { return append([]byte{kind}, id...) }
 
 // set puts a record into a batch.
-func set(b *pebble.Batch, kind byte, r blockstore.Record) error {
+func set(b *pebble.Batch, kind byte, r blockstore.Row) error {
 	op := b.SetDeferred(1+len(r.ID), 4+len(r.Value))
 	op.Key[0] = kind
 	copy(op.Key[1:], r.ID)
@@ -237,7 +237,7 @@ func (s *database) apply(b *pebble.Batch, done func()) error {
 // find returns the record of an id, and whether it is under settledKey or pendingKey. where is 0 if
 // the id is not stored. find is fastest if the ids of several calls ascend. The caller holds
 // s.writing.
-func (s *database) find(settled *pebble.Iterator, id string) (r blockstore.Record, where byte, err error) {
+func (s *database) find(settled *pebble.Iterator, id string) (r blockstore.Row, where byte, err error) {
 	if at, ok := s.pending.at[id]; ok {
 		return s.pending.docs[at], pendingKey, nil
 	}
@@ -251,14 +251,14 @@ func (s *database) find(settled *pebble.Iterator, id string) (r blockstore.Recor
 // settle lets all pending documents enter the tables. Searches meanwhile find them in memory, and
 // perhaps in the tables as well. The caller holds s.writing.
 func (s *database) settle() error {
-	records := make([]blockstore.Record, 0, s.pending.len())
+	records := make([]blockstore.Row, 0, s.pending.len())
 	for _, doc := range s.pending.docs {
 		if doc.ID != "" {
 			records = append(records, doc)
 		}
 	}
 	slices.SortFunc(records, byID)
-	err := inParts(records, s.keys, idOf, func(part []blockstore.Record) error {
+	err := inParts(records, s.keys, idOf, func(part []blockstore.Row) error {
 		b := s.db.NewBatch()
 		defer b.Close()
 		s.changes.reset()

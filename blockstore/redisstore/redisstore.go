@@ -111,7 +111,7 @@ func New[V any](ctx context.Context, client redis.UniversalClient, scheme blocks
 
 // Put implements [blockstore.Backend]. It takes three round trips, and a fourth if it replaces
 // anything.
-func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
+func (s *backend) Put(ctx context.Context, records []blockstore.Row) error {
 	changes := make([]change, len(records))
 	for i, r := range records {
 		changes[i] = change{kind: puts, id: r.ID, value: r.Value, time: r.Added}
@@ -142,7 +142,7 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 		old = old[:0]
 		return err
 	}
-	err = s.eachRecord(ctx, true, func(r blockstore.Record) error {
+	err = s.eachRecord(ctx, true, func(r blockstore.Row) error {
 		if r.Added >= added && r.Value != "" {
 			return nil
 		}
@@ -165,10 +165,10 @@ func (s *backend) Find(ctx context.Context, values []string, _ bool, found func(
 }
 
 // Get implements [blockstore.Backend].
-func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Row)) error {
 	err := s.records(ctx, ids, func(i int, states []state, time uint32) error {
 		if len(states) > 0 && !states[0].removed() {
-			yield(blockstore.Record{ID: ids[i], Value: states[0].value(), Added: time})
+			yield(blockstore.Row{ID: ids[i], Value: states[0].value(), Added: time})
 		}
 		return nil
 	})
@@ -196,8 +196,8 @@ func (s *backend) records(ctx context.Context, ids []string, do func(i int, stat
 
 // All implements [blockstore.Backend]. It goes through all keys of the database, and remembers the
 // keys of the records, at most 65,536.
-func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
-	err := s.eachRecord(ctx, false, func(r blockstore.Record) error {
+func (s *backend) All(ctx context.Context, yield func(blockstore.Row) bool) error {
+	err := s.eachRecord(ctx, false, func(r blockstore.Row) error {
 		if !yield(r) {
 			return errStop
 		}
@@ -213,7 +213,7 @@ func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) e
 var errStop = errors.New("stop")
 
 // eachRecord calls do for all that is stored, until do returns an error, and if removed is set, without a value, for ids whose removal was cut off.
-func (s *backend) eachRecord(ctx context.Context, removed bool, do func(blockstore.Record) error) error {
+func (s *backend) eachRecord(ctx context.Context, removed bool, do func(blockstore.Row) error) error {
 	err := s.scan(ctx, recordKeys, func(keys []string) error {
 		return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
 			for id, record := range c.(*redis.MapStringStringCmd).Val() {
@@ -224,7 +224,7 @@ func (s *backend) eachRecord(ctx context.Context, removed bool, do func(blocksto
 				if err != nil {
 					return fmt.Errorf("id %q: %w", id, err)
 				}
-				r := blockstore.Record{ID: id, Added: time}
+				r := blockstore.Row{ID: id, Added: time}
 				if !states[0].removed() {
 					r.Value = states[0].value()
 				} else if !removed {

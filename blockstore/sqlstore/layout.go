@@ -11,15 +11,15 @@ import (
 // A layout says what the columns are, and writes the statements that depend on them. The arguments of
 // upsert are in the order in which appendRows appends them.
 type layout interface {
-	schema() (table string, indexes []index)          // the statement that makes the table, and its indexes
-	rowArgs() int                                     // how many arguments a record has in upsert
-	upsert(n int) string                              // of n records
-	appendRows(args []any, r blockstore.Record) []any // the arguments of a record for upsert
-	records(where string) string                      // the records for which a condition holds; the columns are id, time, and those of the value
-	id() string                                       // the column with the ids
-	added() string                                    // the column with the times, or "" if there is none
-	key(table int) string                             // the column with the keys of a table
-	keyArg(table int, key uint64) any                 // a key as an argument for that column
+	schema() (table string, indexes []index)       // the statement that makes the table, and its indexes
+	rowArgs() int                                  // how many arguments a record has in upsert
+	upsert(n int) string                           // of n records
+	appendRows(args []any, r blockstore.Row) []any // the arguments of a record for upsert
+	records(where string) string                   // the records for which a condition holds; the columns are id, time, and those of the value
+	id() string                                    // the column with the ids
+	added() string                                 // the column with the times, or "" if there is none
+	key(table int) string                          // the column with the keys of a table
+	keyArg(table int, key uint64) any              // a key as an argument for that column
 }
 
 // fields says how the bytes of values lie in columns: fingerprints as one or two signed numbers, in
@@ -180,7 +180,7 @@ func (s rows) upsert(n int) string {
 	return s.dialect.upsert(s.table, []string{"id"}, append([]string{"added"}, s.fields.columns...), s.keyColumns(), n)
 }
 
-func (s rows) appendRows(args []any, r blockstore.Record) []any {
+func (s rows) appendRows(args []any, r blockstore.Row) []any {
 	args = s.fields.append(append(args, s.dialect.bytes(r.ID), int64(r.Added)), r.Value)
 	keys := s.keys.AppendKeys(nil, r.Value)
 	for _, key := range keys {
@@ -220,7 +220,7 @@ func (s blockRows) upsert(n int) string {
 	return s.dialect.upsert(s.table, []string{"textname", "class"}, s.fields.columns, []string{"block_name"}, n*s.keys.Tables())
 }
 
-func (s blockRows) appendRows(args []any, r blockstore.Record) []any {
+func (s blockRows) appendRows(args []any, r blockstore.Row) []any {
 	for t, key := range s.keys.AppendKeys(nil, r.Value) {
 		args = append(args, s.dialect.bytes(r.ID), int64(t+1))
 		args = append(s.fields.append(args, r.Value), s.keyArg(t, key))

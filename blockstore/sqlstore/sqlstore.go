@@ -151,9 +151,9 @@ func (s *backend) create(ctx context.Context, settings string) error {
 
 // Put implements [blockstore.Backend]. It writes in the order of the ids, so that two calls do not
 // wait for each other in a ring.
-func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
+func (s *backend) Put(ctx context.Context, records []blockstore.Row) error {
 	records = slices.Clone(records)
-	slices.SortFunc(records, func(a, b blockstore.Record) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(records, func(a, b blockstore.Row) int { return strings.Compare(a.ID, b.ID) })
 	_, err := s.write(ctx, "put", len(records), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
 		return s.layout.appendRows(args, records[i])
 	})
@@ -340,13 +340,13 @@ func (s *backend) found(ctx context.Context, values []string, one bool, use func
 }
 
 // Get implements [blockstore.Backend]. It reads up to 100 ids with a statement.
-func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Row)) error {
 	for len(ids) > 0 {
 		n := 1 // so two statements are prepared, and not one for each number
 		if len(ids) >= 100 {
 			n = 100
 		}
-		var records []blockstore.Record
+		var records []blockstore.Row
 		err := s.again(ctx, func() error {
 			get, err := s.prepare(ctx, statement{"get", n}, func(n int) string {
 				return s.layout.records(s.layout.id() + " IN (" + s.dialect.in(1, n) + ")")
@@ -378,7 +378,7 @@ func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.R
 
 // All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes. It reads
 // some thousands at a time, and holds no connection in between.
-func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+func (s *backend) All(ctx context.Context, yield func(blockstore.Row) bool) error {
 	for last := ""; ; {
 		records, err := s.page(ctx, last, "")
 		if err != nil {
@@ -401,7 +401,7 @@ const pageSize = 10_000
 
 // page returns the first records whose ids come after the given one, and for which a condition holds,
 // which begins with AND.
-func (s *backend) page(ctx context.Context, behind, condition string) (records []blockstore.Record, err error) {
+func (s *backend) page(ctx context.Context, behind, condition string) (records []blockstore.Row, err error) {
 	id := s.layout.id()
 	text := s.layout.records(fmt.Sprintf("%s > %s%s ORDER BY %s LIMIT %d", id, s.dialect.placeholder(1), condition, id, pageSize))
 	err = s.again(ctx, func() error {
@@ -415,14 +415,14 @@ func (s *backend) page(ctx context.Context, behind, condition string) (records [
 }
 
 // recordsOf reads and closes rows of the columns that layout.records selects.
-func (s *backend) recordsOf(rows *sql.Rows) (records []blockstore.Record, err error) {
+func (s *backend) recordsOf(rows *sql.Rows) (records []blockstore.Row, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var r row
 		if err := rows.Scan(append([]any{&r.id, &r.added}, s.fields.into(&r)...)...); err != nil {
 			return nil, err
 		}
-		records = append(records, blockstore.Record{ID: r.id, Value: s.fields.value(&r), Added: uint32(r.added)})
+		records = append(records, blockstore.Row{ID: r.id, Value: s.fields.value(&r), Added: uint32(r.added)})
 	}
 	return records, rows.Err()
 }

@@ -68,7 +68,7 @@ func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.O
 	case !e.Duplicate && e.Probability >= o.Method.Probability && o.Method.Least == 0:
 		fmt.Fprintln(w, "pairs of this kind do not count; see --kinds")
 	}
-	quantities := slices.Clone(e.Quantities)
+	quantities := slices.Clone(e.Evidence)
 	slices.SortStableFunc(quantities, func(p, q dedup.Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
 	fmt.Fprintf(w, "\nThe logarithm of the odds is the sum of\n%9.2f  to begin with\n", e.Constant)
 	for _, q := range quantities {
@@ -212,7 +212,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		}
 		labels = append(labels, dedup.Label[int]{A: a, B: b, Duplicate: r.Same})
 	}
-	cal, err := l.Deduplicator().Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
+	cal, err := l.Deduplicator().Calibrate(context.Background(), labels, dedup.Target{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type passagesCommand struct {
 }
 
 // cuttings has what --cut can name.
-var cuttings = map[string]passages.Cutting{"words": {}, "sentences": {Sentences: true}, "paragraphs": {Paragraphs: true}}
+var cuttings = map[string]passages.CutOptions{"words": {}, "sentences": {Sentences: true}, "paragraphs": {Paragraphs: true}}
 
 // Run finds the passages.
 func (c *passagesCommand) Run(of *call) error {

@@ -116,8 +116,8 @@ func (s *Signature) Decode(b []byte) (rest []byte, err error) {
 // A Bucket is the documents that agree in a band. The number says which band it is, and in what they agree.
 type Bucket uint64
 
-// Crowd is the largest number of documents of a bucket that are compared. If there are more, all of them matter to each other.
-const Crowd = int(neighbour.Usual)
+// MostEntries is the largest number of documents of a bucket that are compared. If there are more, all of them matter to each other.
+const MostEntries = int(neighbour.UsualLimit)
 
 // An Entry is what a bucket has to know of a document. Its methods AppendBinary and UnmarshalBinary write and read it, in [EntryBytes].
 type Entry = neighbour.Entry
@@ -125,7 +125,7 @@ type Entry = neighbour.Entry
 // EntryBytes is how many bytes an entry takes.
 const EntryBytes = neighbour.EntryBytes
 
-// Link calls link with numbers of entries of the bucket so that those that matter to each other are connected. With n entries, up to [Crowd],
+// Link calls link with numbers of entries of the bucket so that those that matter to each other are connected. With n entries, up to [MostEntries],
 // it takes time for n² comparisons of some nanoseconds, and less if many matter to each other.
 func (b Bucket) Link(entries []Entry, link func(i, j int)) {
 	order := make([]int, len(entries))

@@ -50,7 +50,7 @@ func ask(t *testing.T, o dedup.Options, texts []string, of []int, isCrowd bool) 
 		said = append(said, fmt.Sprint("pair ", p))
 	}
 	for _, linkage := range linkages {
-		groups, err := d.Groups(t.Context(), dedup.Grouping[int]{Linkage: linkage})
+		groups, err := d.Groups(t.Context(), dedup.GroupOptions[int]{Linkage: linkage})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestComponents(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pages := []int{0, 5, 200}
 	if *full {
-		pages = append(pages, shard.Crowd+800) // so many that a bucket may be dense
+		pages = append(pages, shard.MostEntries+800) // so many that a bucket may be dense
 	}
 	for _, page := range pages {
 		o := dedup.Options{Kinds: neardup.AllKinds, Probability: 0.01}
@@ -253,13 +253,13 @@ func TestCrowd(t *testing.T) {
 	if n := links(two); n != 0 {
 		t.Errorf("%d links of two that have nothing in common", n)
 	}
-	for len(two) <= shard.Crowd {
+	for len(two) <= shard.MostEntries {
 		two = append(two, two[0], two[1])
 	}
 	if n := links(two); n != len(two)-1 {
 		t.Errorf("%d links of %d in a crowd", n, len(two))
 	}
-	if n := links(two[:shard.Crowd]); n != shard.Crowd-2 {
+	if n := links(two[:shard.MostEntries]); n != shard.MostEntries-2 {
 		t.Errorf("%d links of two families", n)
 	}
 }

@@ -37,7 +37,7 @@ func run(paths []string, w io.Writer) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	groups, err := d.Groups(ctx, dedup.Grouping[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }})
+	groups, err := d.Groups(ctx, dedup.GroupOptions[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Sequence < b.Sequence }})
 	if err != nil {
 		return err
 	}

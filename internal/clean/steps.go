@@ -34,10 +34,10 @@ type Steps struct {
 type Form uint8
 
 const (
-	AsIs  Form = iota // no change
-	NFC               // canonical composition
-	Width             // NFC, and full-width and half-width characters become the usual ones
-	NFKC              // compatibility composition
+	FormAsIs Form = iota // no change
+	NFC                  // canonical composition
+	Width                // NFC, and full-width and half-width characters become the usual ones
+	NFKC                 // compatibility composition
 )
 
 // A Treatment says what happens to an address, a date or a number.
@@ -181,7 +181,7 @@ func (s *Stream) take(line []byte, ends bool) {
 // Each step reads line and writes to s.a; then the buffers are swapped, so that line is the result
 // and the next step writes to the other buffer. The caller's bytes are never changed.
 func (s *Stream) rewrite(line []byte) []byte {
-	if s.n.Form != AsIs {
+	if s.n.Form != FormAsIs {
 		s.a = s.n.appendForm(s.a[:0], line)
 		line, s.a, s.b = s.a, s.b, s.a
 	}

@@ -17,7 +17,7 @@ import (
 
 // A Term is a feature of a document and the weight it has there.
 type Term struct {
-	Feature uint64 // the hash by which Statistics of the root package know the feature; never 0
+	Feature uint64 // the hash by which DocumentFrequencies of the root package know the feature; never 0
 	Weight  float32
 }
 

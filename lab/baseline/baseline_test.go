@@ -160,7 +160,7 @@ func TestIMatch(t *testing.T) {
 		t.Error("the sums of two terms are equal")
 	}
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, text := range []string{"the cat sat", "the dog sat", "the bird flew", "the cat slept"} {
 		b.Add(neardup.Text(text))
 	}

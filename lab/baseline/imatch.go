@@ -23,7 +23,7 @@ type IMatch struct {
 
 	// Statistics are the document frequencies of the collection. A term is kept if it is in the
 	// statistics and its idf, ln(N/df), is from Low to High. Without statistics all terms are kept.
-	Statistics *neardup.Statistics
+	Statistics *neardup.DocumentFrequencies
 	Low, High  float64
 
 	// MaxCount drops terms that occur more often in the text, as Li 2015 does. 0 keeps all.

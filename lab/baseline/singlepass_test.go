@@ -16,7 +16,7 @@ func TestSinglePass(t *testing.T) {
 	if len(fps) != 25_200 || fps[0] != 0xbdd732262feb6e95 || fps[20_000] != 0xbdd732262feb2e95 || fps[len(fps)-1] != 0xf5c030108478beef {
 		t.Fatalf("another corpus: %d, %x, %x, %x", len(fps), fps[0], fps[20_000], fps[len(fps)-1])
 	}
-	components := must.Get(neardup.Clusters(context.Background(), fps, 3))
+	components := must.Get(neardup.Components(context.Background(), fps, 3))
 	for by, want := range map[Representative]int{Nearest: 310_826_600, FirstFit: 276_067_600} {
 		clusters, comparisons := SinglePass(fps, 3, by)
 		members := map[int]int{}

@@ -31,9 +31,9 @@ func score[F neardup.Fingerprint](sum func(neardup.Document) F, texts []string, 
 //	NEARDUP_DATA=… go test -C lab ./quality -run NormalizerQuality -v
 func TestNormalizerQuality(t *testing.T) {
 	t.Parallel()
-	steps := []neardup.Normalizer{{}, {Form: neardup.NFC}, {Form: neardup.Width}, {Form: neardup.NFKC}, {Fold: true}, {Space: true}, {HTML: true},
-		{URLs: neardup.Mask}, {URLs: neardup.Remove}, {Emails: neardup.Mask}, {Dates: neardup.Mask}, {Dates: neardup.Remove}, {Numbers: neardup.Mask}, {Numbers: neardup.Remove},
-		{URLs: neardup.Remove, Emails: neardup.Remove, Dates: neardup.Remove, Numbers: neardup.Remove}, {URLs: neardup.Mask, Emails: neardup.Mask, Dates: neardup.Mask, Numbers: neardup.Mask}, {Boilerplate: &neardup.Boilerplate{}}}
+	steps := []neardup.Normalizer{{}, {Form: neardup.FormNFC}, {Form: neardup.FormWidth}, {Form: neardup.FormNFKC}, {Fold: true}, {Space: true}, {HTML: true},
+		{URLs: neardup.TreatmentMask}, {URLs: neardup.TreatmentRemove}, {Emails: neardup.TreatmentMask}, {Dates: neardup.TreatmentMask}, {Dates: neardup.TreatmentRemove}, {Numbers: neardup.TreatmentMask}, {Numbers: neardup.TreatmentRemove},
+		{URLs: neardup.TreatmentRemove, Emails: neardup.TreatmentRemove, Dates: neardup.TreatmentRemove, Numbers: neardup.TreatmentRemove}, {URLs: neardup.TreatmentMask, Emails: neardup.TreatmentMask, Dates: neardup.TreatmentMask, Numbers: neardup.TreatmentMask}, {Boilerplate: &neardup.Boilerplate{}}}
 	for _, set := range []string{"en-versions", "zh-revisions"} {
 		docs, truth := labelled(t, set)
 		texts := texts(docs)

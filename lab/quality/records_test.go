@@ -95,7 +95,7 @@ func TestRecordQuality(t *testing.T) {
 						f.Fields = append(f.Fields, neardup.Field{Name: name, Split: of, Named: named})
 					}
 				}
-				b := neardup.StatisticsBuilder{Fingerprinter: f}
+				b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 				for _, r := range recs {
 					b.Add(r)
 				}
@@ -103,7 +103,7 @@ func TestRecordQuality(t *testing.T) {
 				for _, w := range []struct {
 					name string
 					w    neardup.Weight
-				}{{"count", nil}, {"tf-idf", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: true}}}, {"idf", neardup.IDF{Statistics: s, Smooth: true}}} {
+				}{{"count", nil}, {"tf-idf", neardup.Product{neardup.Count, neardup.IDF{Frequencies: s, Smooth: true}}}, {"idf", neardup.IDF{Frequencies: s, Smooth: true}}} {
 					f.Weight = w.w
 					var fps [2][]neardup.Fingerprint128
 					for _, r := range recs {

@@ -76,21 +76,21 @@ func curves(fps []neardup.Fingerprint128, half []int, truth map[neardup.Pair[int
 }
 
 // weighted are the weights that TestWeightQuality compares.
-func weighted(s *neardup.Statistics) (names []string, weights []neardup.Weight) {
+func weighted(s *neardup.DocumentFrequencies) (names []string, weights []neardup.Weight) {
 	add := func(name string, w neardup.Weight) { names, weights = append(names, name), append(weights, w) }
 	add("count", neardup.Count)
 	add("log", neardup.LogCount)
-	add("tf-idf", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: false}})
-	add("tf-idf smooth", neardup.Product{neardup.Count, neardup.IDF{Statistics: s, Smooth: true}})
-	add("log-idf", neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s, Smooth: false}})
-	add("log-idf smooth", neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s, Smooth: true}})
-	add("idf smooth", neardup.IDF{Statistics: s, Smooth: true})
+	add("tf-idf", neardup.Product{neardup.Count, neardup.IDF{Frequencies: s, Smooth: false}})
+	add("tf-idf smooth", neardup.Product{neardup.Count, neardup.IDF{Frequencies: s, Smooth: true}})
+	add("log-idf", neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: s, Smooth: false}})
+	add("log-idf smooth", neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: s, Smooth: true}})
+	add("idf smooth", neardup.IDF{Frequencies: s, Smooth: true})
 	return names, weights
 }
 
 // weightCurves returns the curves of f with each weight and of both widths.
 func weightCurves(f neardup.Fingerprinter, texts []string, half []int, truth map[neardup.Pair[int]]bool) (all [][2][3]curve) {
-	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, text := range texts {
 		b.Add(neardup.Text(text))
 	}

@@ -18,7 +18,7 @@ var planned = []struct {
 	edits []Edit
 }{
 	{neardup.SameWords, []Edit{{FullWidth, 0.3}}},
-	{neardup.SameButFigures, []Edit{{ChangeNumbers, 0.5}, {ChangeDates, 0.5}}},
+	{neardup.SameExceptNumbers, []Edit{{ChangeNumbers, 0.5}, {ChangeDates, 0.5}}},
 	{neardup.Contained, []Edit{{DeleteWords, 0.05}, {InsertWords, 0.05}, {DeleteSentences, 0.1}, {AddBoilerplate, 0.3}, {AddAdvertisements, 0.2}}},
 	{neardup.Revised, []Edit{{SubstituteWords, 0.05}, {SwapWords, 0.05}, {ReorderSentences, 0.2}, {ChangeNames, 0.5}}},
 }
@@ -90,7 +90,7 @@ func TestConfusion(t *testing.T) {
 			}
 		}
 	}
-	kinds := []neardup.Kind{neardup.Identical, neardup.SameWords, neardup.SameButFigures, neardup.SameForm, neardup.Contained, neardup.Revised}
+	kinds := []neardup.Kind{neardup.Identical, neardup.SameWords, neardup.SameExceptNumbers, neardup.SameForm, neardup.Contained, neardup.Revised}
 	line := fmt.Sprintf("%-18s", "planted, found:")
 	for _, k := range kinds {
 		line += fmt.Sprintf("%18v", k)

@@ -32,12 +32,12 @@ func Example() {
 			}
 		}
 	}
-	best, err := d.Calibrate(context.Background(), labels, dedup.Goal{Complete: true}) // Complete: all other pairs are no duplicates
+	best, err := d.Calibrate(context.Background(), labels, dedup.Target{Complete: true}) // Complete: all other pairs are no duplicates
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("precision and recall above 0.9:", best.Point.Precision > 0.9 && best.Point.Recall > 0.9)
-	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }})
+	groups, err := d.Groups(context.Background(), dedup.GroupOptions[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Sequence < b.Sequence }})
 	if err != nil {
 		panic(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/neardup/neardup/passages/leaks"
 )
 
-func ExampleTests() {
+func ExampleBenchmark() {
 	tests, err := leaks.New[string](passages.Length{})
 	if err != nil {
 		panic(err)

@@ -32,9 +32,9 @@ const mostItems = 10
 // mostRuns is how many runs of one part are reported for a document, so that texts which repeat themselves take no more memory.
 const mostRuns = 100
 
-// Tests are items of tests that should not be in a training corpus. Items are added first; then documents are searched, by as many goroutines
+// A Benchmark is the items of tests that should not be in a training corpus. Items are added first; then documents are searched, by as many goroutines
 // as one likes.
-type Tests[ID any] struct {
+type Benchmark[ID any] struct {
 	length, least length
 
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ type testRun struct {
 
 // New returns tests without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
 // of range.
-func New[ID any](of passages.Length) (*Tests[ID], error) {
+func New[ID any](of passages.Length) (*Benchmark[ID], error) {
 	if of == (passages.Length{}) {
 		of.Words = usualLeak
 	}
@@ -88,12 +88,12 @@ func New[ID any](of passages.Length) (*Tests[ID], error) {
 		return nil, err
 	}
 	least.Characters = min(least.Characters, of.Characters)
-	return &Tests[ID]{length: length(of), least: length(least)}, nil
+	return &Benchmark[ID]{length: length(of), least: length(least)}, nil
 }
 
 // Add adds an item. Its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It keeps no
 // reference to the texts. Searches that have begun do not look for it. A text of 2 GB or more is an error, and its item is not added.
-func (t *Tests[ID]) Add(id ID, parts ...string) error {
+func (t *Benchmark[ID]) Add(id ID, parts ...string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range parts {
@@ -116,7 +116,7 @@ func (t *Tests[ID]) Add(id ID, parts ...string) error {
 
 // Parts yields, for each part in the order of adding, how many words or characters it has, and whether it is looked for. One that is not is
 // too short, or nothing of it is long enough that stands in no more than 10 items.
-func (t *Tests[ID]) Parts() iter.Seq2[int, bool] {
+func (t *Benchmark[ID]) Parts() iter.Seq2[int, bool] {
 	return func(yield func(int, bool) bool) {
 		b := t.build()
 		for i := range b.parts {
@@ -179,7 +179,7 @@ type partFound struct {
 type tokenRun struct{ at, in, n int }
 
 // build makes the tables.
-func (t *Tests[ID]) build() *built[ID] {
+func (t *Benchmark[ID]) build() *built[ID] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.built != nil {
@@ -278,7 +278,7 @@ func (b *built[ID]) index(x *testTable, items []int) {
 
 // Search yields the parts that leak into a document, in no particular order but always the same. Each run is as long as it can be. Of a run that
 // stands twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not read.
-func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
+func (t *Benchmark[ID]) Search(text string) iter.Seq[Leak[ID]] {
 	return func(yield func(Leak[ID]) bool) {
 		if len(text) > lex.MaxText {
 			return

@@ -54,7 +54,7 @@ type Match struct {
 	ID          string  `json:"id" doc:"of the stored document"`
 	Similarity  float64 `json:"similarity" doc:"from 0 to 1: by the method auto the share of the features in common, by minhash its estimate, by simhash 1 minus the share of the bits that differ"`
 	Probability float64 `json:"probability,omitempty" doc:"that the two are near-duplicates, by the method auto"`
-	Kind        string  `json:"kind,omitempty" doc:"how they differ, by the method auto: identical, same-words, same-form, same-but-figures, contained or revised"`
+	Kind        string  `json:"kind,omitempty" doc:"how they differ, by the method auto: identical, same-words, same-form, same-except-numbers, contained or revised"`
 	Distance    *int    `json:"distance,omitempty" doc:"in how many bits the fingerprints differ, by the method simhash"`
 }
 

@@ -46,7 +46,7 @@ function element(name, text, className) {
 const percent = (x) => `${(100 * x).toFixed(1)} %`;
 const kinds = {
   "identical": "they are identical", "same-words": "they have the same words", "same-form": "they are one form, filled in differently",
-  "same-but-figures": "only figures differ", "contained": "one contains the other", "revised": "one is a revision of the other",
+  "same-except-numbers": "only figures differ", "contained": "one contains the other", "revised": "one is a revision of the other",
 };
 
 // marked shows a text with parts of it marked: from and to in bytes of UTF-8.

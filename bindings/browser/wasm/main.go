@@ -121,7 +121,7 @@ func groups(texts []string, progress js.Value) (any, error) {
 			return nil, err
 		}
 	}
-	found, err := d.Groups(context.Background(), dedup.Grouping[int]{})
+	found, err := d.Groups(context.Background(), dedup.GroupOptions[int]{})
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ func (e *engine[ID]) Find(wantPairs bool) (*Found, error) {
 		}
 	}
 	prefers := e.o.Method.Prefers()
-	groups, err := e.d.Groups(ctx, dedup.Grouping[ID]{Linkage: e.o.Method.Linkage(), Old: e.old, Prefer: func(a, b dedup.Entry[ID]) bool {
-		return prefers(a.Number, a.Length, b.Number, b.Length)
+	groups, err := e.d.Groups(ctx, dedup.GroupOptions[ID]{Linkage: e.o.Method.Linkage(), Old: e.old, Prefer: func(a, b dedup.Entry[ID]) bool {
+		return prefers(a.Sequence, a.Length, b.Sequence, b.Length)
 	}})
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func (st *State) add(documents <-chan []load.Taken) error {
 
 // begin writes the file run, unless a run with the same inputs has begun.
 func (st *State) begin(sources []input.Source) error {
-	run := begunRun{Old: st.d.NextNumber(), Inputs: corpus.InputFilesOf(sources)}
+	run := begunRun{Old: st.d.NextSequence(), Inputs: corpus.InputFilesOf(sources)}
 	b, err := os.ReadFile(st.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -136,7 +136,7 @@ func (st *State) isThere(id string) (bool, error) {
 		}
 	}
 	doc, ok, err := st.d.Get(id)
-	return ok && doc.Number >= st.run.Old, err
+	return ok && doc.Sequence >= st.run.Old, err
 }
 
 // Group groups the documents once all of them have been taken. Those of earlier runs come first. It also finds the pairs if they are wanted.
@@ -166,8 +166,8 @@ func (st *State) enterOld() error {
 		if err != nil {
 			return err
 		}
-		st.numbers = append(st.numbers, doc.Number)
-		if fresh++; doc.Number < st.run.Old {
+		st.numbers = append(st.numbers, doc.Sequence)
+		if fresh++; doc.Sequence < st.run.Old {
 			fresh--
 			docs.Append(corpus.Doc{Place: input.NoPlace, ID: doc.ID, Length: int32(min(doc.Length, math.MaxInt32)), Content: &corpus.Compared})
 		}
@@ -191,7 +191,7 @@ func (st *State) RollBack() error {
 		if err != nil {
 			return errors.Join(err, st.d.Close())
 		}
-		if doc.Number >= st.run.Old {
+		if doc.Sequence >= st.run.Old {
 			ids = append(ids, doc.ID)
 		}
 	}

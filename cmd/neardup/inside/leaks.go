@@ -67,8 +67,8 @@ type hit struct {
 type leaking struct {
 	*corpus.Corpus
 	*Leaks
-	tests              *leaks.Tests[int] // by the number of an item
-	given              []input.Source    // the tests
+	tests              *leaks.Benchmark[int] // by the number of an item
+	given              []input.Source        // the tests
 	items              []testItem
 	unsought, badItems int // parts that are not looked for, and items that were skipped
 	mu                 sync.Mutex

@@ -27,10 +27,10 @@ import (
 // Passages has the settings of the command. Where it writes to, Writing says: Out is the collection without what stands in an earlier place,
 // Audit what was cut, Passages and Coverage are tables.
 type Passages struct {
-	Length passages.Length  // [passages.Length.WithDefaults]
-	Cut    passages.Cutting // of which MinDocuments counts for the table and the report too
-	Mask   string           // what is put in the place of what was cut
-	Least  int              // documents of which fewer words or characters are left are dropped
+	Length passages.Length     // [passages.Length.WithDefaults]
+	Cut    passages.CutOptions // of which MinDocuments counts for the table and the report too
+	Mask   string              // what is put in the place of what was cut
+	Least  int                 // documents of which fewer words or characters are left are dropped
 }
 
 // passageColumns are those of the table of passages: a row for each place.

@@ -163,15 +163,15 @@ func (c *call) weigh(w *options.Weighting) error {
 		fp.Weight = w.Of(neardup.IDF{})
 		return nil
 	}
-	var stats *neardup.Statistics
+	var stats *neardup.DocumentFrequencies
 	err := kept(c.o.Stats, c.outs,
-		func(r io.Reader) (err error) { stats, err = neardup.ReadStatistics(r, fp); return err },
+		func(r io.Reader) (err error) { stats, err = neardup.ReadDocumentFrequencies(r, fp); return err },
 		func() {
-			b := neardup.StatisticsBuilder{Fingerprinter: *fp}
+			b := neardup.DocumentFrequenciesBuilder{Fingerprinter: *fp}
 			c.eachText("collecting statistics", func(_ int, text string) { b.Add(neardup.Text(text)) })
 			stats = b.Build()
 		},
 		func(w io.Writer) error { _, err := stats.WriteTo(w); return err })
-	fp.Weight = w.Of(neardup.IDF{Statistics: stats})
+	fp.Weight = w.Of(neardup.IDF{Frequencies: stats})
 	return err
 }

@@ -50,17 +50,17 @@ var Steps = []struct {
 	set        func(*neardup.Normalizer)
 }{
 	{"html", "replace HTML by the text that it shows", func(n *neardup.Normalizer) { n.HTML = true }},
-	{"nfc", "compose characters (Unicode NFC)", func(n *neardup.Normalizer) { n.Form = neardup.NFC }},
-	{"width", "the same, and replace full width by half width", func(n *neardup.Normalizer) { n.Form = neardup.Width }},
-	{"nfkc", "compose characters, also compatible ones (Unicode NFKC)", func(n *neardup.Normalizer) { n.Form = neardup.NFKC }},
+	{"nfc", "compose characters (Unicode NFC)", func(n *neardup.Normalizer) { n.Form = neardup.FormNFC }},
+	{"width", "the same, and replace full width by half width", func(n *neardup.Normalizer) { n.Form = neardup.FormWidth }},
+	{"nfkc", "compose characters, also compatible ones (Unicode NFKC)", func(n *neardup.Normalizer) { n.Form = neardup.FormNFKC }},
 	{"simplified", "write Chinese in simplified characters", func(n *neardup.Normalizer) { n.Simplified = true }},
 	{"arabic", "write the letters of Arabic as Persian does, without vowel signs", func(n *neardup.Normalizer) { n.Arabic = true }},
 	{"confusables", "replace Cyrillic and Greek letters in Latin words by those that they look like", func(n *neardup.Normalizer) { n.Confusables = true }},
 	{"fold", "make letters lower case", func(n *neardup.Normalizer) { n.Fold = true }},
-	{"urls", "replace web addresses by <url>", func(n *neardup.Normalizer) { n.URLs = neardup.Mask }},
-	{"emails", "replace e-mail addresses by <email>", func(n *neardup.Normalizer) { n.Emails = neardup.Mask }},
-	{"dates", "replace dates and times by <date>", func(n *neardup.Normalizer) { n.Dates = neardup.Mask }},
-	{"numbers", "replace other numbers by <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.Mask }},
+	{"urls", "replace web addresses by <url>", func(n *neardup.Normalizer) { n.URLs = neardup.TreatmentMask }},
+	{"emails", "replace e-mail addresses by <email>", func(n *neardup.Normalizer) { n.Emails = neardup.TreatmentMask }},
+	{"dates", "replace dates and times by <date>", func(n *neardup.Normalizer) { n.Dates = neardup.TreatmentMask }},
+	{"numbers", "replace other numbers by <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.TreatmentMask }},
 	{"space", "replace white space by one space, and remove empty lines", func(n *neardup.Normalizer) { n.Space = true }},
 }
 
@@ -108,7 +108,7 @@ func SetStep(n *neardup.Normalizer, step string) error {
 		names = append(names, s.Name)
 		if s.Name == name {
 			before := n.Form
-			if s.set(n); before != neardup.AsIs && n.Form != before {
+			if s.set(n); before != neardup.FormAsIs && n.Form != before {
 				return fmt.Errorf("--normalize: give only one of nfc, width and nfkc")
 			}
 		}
@@ -116,7 +116,7 @@ func SetStep(n *neardup.Normalizer, step string) error {
 	treatment, ok := map[string]*neardup.Treatment{"urls": &n.URLs, "emails": &n.Emails, "dates": &n.Dates, "numbers": &n.Numbers}[name]
 	switch {
 	case ok && how == "remove":
-		*treatment = neardup.Remove
+		*treatment = neardup.TreatmentRemove
 	case given:
 		return fmt.Errorf("--normalize %q: = is allowed only in urls=remove, emails=remove, dates=remove and numbers=remove", step)
 	case !slices.Contains(names, name):

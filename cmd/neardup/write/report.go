@@ -193,9 +193,9 @@ func (p *page) explain() error {
 		q := &p.Pairs[i]
 		e, err := p.Engine.Explain(p.numbers[q.A], p.numbers[q.B])
 		errs[i] = err
-		slices.SortStableFunc(e.Quantities, func(x, y dedup.Quantity) int { return cmp.Compare(math.Abs(y.Adds), math.Abs(x.Adds)) })
+		slices.SortStableFunc(e.Evidence, func(x, y dedup.Quantity) int { return cmp.Compare(math.Abs(y.Adds), math.Abs(x.Adds)) })
 		q.Why = append(q.Why, review.Reason{Text: p.Prior, Adds: e.Constant})
-		for _, quantity := range e.Quantities {
+		for _, quantity := range e.Evidence {
 			if quantity.Adds != 0 {
 				q.Why = append(q.Why, review.Reason{Text: quantity.Name, Adds: quantity.Adds})
 			}

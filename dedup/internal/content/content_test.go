@@ -25,7 +25,7 @@ func makers() map[string]*Maker {
 	return map[string]*Maker{
 		"levels":    NewMaker(&neardup.Fingerprinter{}),
 		"seeded":    NewMaker(&neardup.Fingerprinter{Hash: seeded}),
-		"normal":    NewMaker(&neardup.Fingerprinter{Normalizer: neardup.Normalizer{Numbers: neardup.Mask, Form: neardup.NFKC}}),
+		"normal":    NewMaker(&neardup.Fingerprinter{Normalizer: neardup.Normalizer{Numbers: neardup.TreatmentMask, Form: neardup.FormNFKC}}),
 		"tokenizer": NewMaker(&neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 2}}),
 		"weight":    NewMaker(&neardup.Fingerprinter{Weight: neardup.Constant(2)}),
 	}

@@ -129,7 +129,7 @@ type Worker struct {
 	near struct { // the neighbours that were looked up last, and whose they are
 		all       []neighbour.Near
 		of        uint32
-		most      neighbour.Crowd // 0 if none were looked up
+		most      neighbour.Limit // 0 if none were looked up
 		isCrowded bool
 	}
 }
@@ -195,14 +195,14 @@ func (w *Worker) content(slot uint32) content.Content {
 
 // Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of many thousands, only those that stand next
 // to it. The slice is valid until the next call of a method.
-func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.Usual) }
+func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.UsualLimit) }
 
 // NearOfAll is Near with all others of a crowd.
 func (w *Worker) NearOfAll(slot uint32) []neighbour.Near {
 	if !w.isInLargeCrowd(slot) {
 		return w.Near(slot)
 	}
-	return w.among(slot, neighbour.All)
+	return w.among(slot, neighbour.NoLimit)
 }
 
 // A standing is what is known of the crowd of a slot. To find it out takes all its neighbours, so it is kept.
@@ -217,7 +217,7 @@ func (w *Worker) standing(slot uint32) *standing {
 	find := func() (*standing, int) {
 		near := w.Near(slot)
 		st := &standing{isLarge: w.near.isCrowded && len(near) >= neighbour.Most}
-		if st.isCrowded = st.isLarge || len(near) > Crowded; st.isLarge { // then near has the nearest
+		if st.isCrowded = st.isLarge || len(near) > MostNeighbours; st.isLarge { // then near has the nearest
 			st.random = w.searcher.Sample(w.point(slot))
 		} else if st.isCrowded {
 			st.random = w.searcher.Some(near, neighbour.Most)
@@ -236,7 +236,7 @@ func (w *Worker) standing(slot uint32) *standing {
 func (w *Worker) isInLargeCrowd(slot uint32) bool { return w.standing(slot).isLarge }
 
 // among returns the neighbours of a slot, in a crowd of more than most only those that stand next to it.
-func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
+func (w *Worker) among(slot uint32, most neighbour.Limit) []neighbour.Near {
 	l := &w.near
 	// Who asks for neighbours soon asks for the place, which needs them too. Where there is no crowd, they are the same.
 	isKnown := l.of == slot && l.most > 0 && (l.most == most || l.most < most && !l.isCrowded)
@@ -247,17 +247,17 @@ func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 	return l.all
 }
 
-// Crowded is how many neighbours are too many to compare a text with all.
-const Crowded = 256
+// MostNeighbours is how many neighbours are too many to compare a text with all.
+const MostNeighbours = 256
 
 // IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
 func (w *Worker) IsCrowded(slot uint32) bool {
-	if l := &w.near; l.of != slot || l.most != neighbour.Usual {
-		near, isCrowded, isWhole := w.searcher.NeighboursUpTo(w.point(slot), neighbour.Usual, Crowded)
+	if l := &w.near; l.of != slot || l.most != neighbour.UsualLimit {
+		near, isCrowded, isWhole := w.searcher.NeighboursUpTo(w.point(slot), neighbour.UsualLimit, MostNeighbours)
 		if l.most = 0; !isWhole {
 			return true
 		}
-		l.of, l.most, l.all, l.isCrowded = slot, neighbour.Usual, near, isCrowded
+		l.of, l.most, l.all, l.isCrowded = slot, neighbour.UsualLimit, near, isCrowded
 	}
 	return w.standing(slot).isCrowded
 }
@@ -518,7 +518,7 @@ func (w *Worker) Kind(a, b uint32, s Score) neardup.Kind {
 	case s.IsTemplate || w.isForm(a, b):
 		return neardup.SameForm
 	case wording.EqualButFigures(x, y):
-		return neardup.SameButFigures
+		return neardup.SameExceptNumbers
 	case x.Contains(y) || y.Contains(x):
 		return neardup.Contained
 	}

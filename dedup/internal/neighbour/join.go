@@ -26,7 +26,7 @@ type Lists struct {
 	near   []Near
 	crowds *Graph // with the buckets that are dense or large; nil if there are none
 	dense  bitset // the slots that are in a dense bucket
-	large  bitset // and those that are in one of more than [Usual]
+	large  bitset // and those that are in one of more than [UsualLimit]
 }
 
 // Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone. They must not be changed.
@@ -40,10 +40,10 @@ func (l *Lists) Of(slot uint32) []Near {
 // IsDense reports whether a slot is in a dense bucket, so that its neighbours are searched for.
 func (l *Lists) IsDense(slot uint32) bool { return l.dense.has(slot) }
 
-// isLarge reports whether a slot is in a bucket of more than [Usual].
+// isLarge reports whether a slot is in a bucket of more than [UsualLimit].
 func (l *Lists) isLarge(slot uint32) bool { return l.large.has(slot) }
 
-// Crowded returns the slots that are in a dense bucket, or in one of more than [Usual], ascending.
+// Crowded returns the slots that are in a dense bucket, or in one of more than [UsualLimit], ascending.
 func (l *Lists) Crowded() (slots []uint32) {
 	for i := range l.dense {
 		for word := l.dense[i] | l.large[i]; word > 0; word &= word - 1 {

@@ -14,7 +14,7 @@ import (
 // This file finds which contents can matter to each other, where no process has all of them. These are linked, and what
 // is said of two contents depends on nothing but those that a chain of links connects with them.
 //
-// Two are linked if they are neighbours, or if both are in a bucket of more than [Usual], where it depends on the others
+// Two are linked if they are neighbours, or if both are in a bucket of more than [UsualLimit], where it depends on the others
 // who is whose neighbour. A link too many does no harm. So nobody has to know all links: those that are found connect
 // what all of them would.
 
@@ -56,7 +56,7 @@ func EachBucket(s *signature.Set, use func(b Bucket, e Entry)) {
 // LinkBucket calls link with the numbers of entries of one bucket so that those that can matter to each other are
 // connected. It takes time for all pairs of them, but less if many are linked. It reorders order, which has the numbers.
 func LinkBucket(b Bucket, entries []Entry, order []int, link func(i, j int)) {
-	if len(order) > int(Usual) {
+	if len(order) > int(UsualLimit) {
 		for _, i := range order[1:] {
 			link(order[0], i)
 		}

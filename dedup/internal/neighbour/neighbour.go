@@ -38,7 +38,7 @@ type Signatures interface {
 type Graph struct {
 	texts  Signatures
 	memory int64
-	usual  Crowd // [Usual], or less in tests
+	usual  Limit // [UsualLimit], or less in tests
 	kept   int   // leastKept, or less in tests
 	levels [signature.Levels]index
 }
@@ -46,7 +46,7 @@ type Graph struct {
 // New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
 // Sketches and keys are in memory as long as they take a part of so many bytes.
 func New(texts Signatures, memory int64) *Graph {
-	g := &Graph{texts: texts, memory: memory, usual: Usual, kept: leastKept}
+	g := &Graph{texts: texts, memory: memory, usual: UsualLimit, kept: leastKept}
 	for l := range g.levels {
 		g.levels[l] = newIndex(signature.Level(l), texts, memory)
 	}

@@ -17,7 +17,7 @@ import (
 type naive struct {
 	sets    map[uint32]signature.Set
 	digests map[uint32]uint64
-	most    Crowd
+	most    Limit
 }
 
 // Signature and Digest make it the texts of a graph.
@@ -229,7 +229,7 @@ func compareJoin(t *testing.T, g *Graph, want *naive) {
 			found += len(lists.Of(slot))
 			continue
 		}
-		for _, most := range []Crowd{want.most, All} {
+		for _, most := range []Limit{want.most, NoLimit} {
 			near, is := s.Neighbours(g.At(slot), most)
 			if most == want.most {
 				found += len(near)
@@ -294,7 +294,7 @@ func TestNeighbours(t *testing.T) {
 		for i := range bases {
 			bases[i] = randomSignature(rnd)
 		}
-		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, UsualLimit}
 		few := leastKept
 		if seed < 2 {
 			want.most, few = 40, 20 // so that there are crowds
@@ -403,7 +403,7 @@ func TestRenumber(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 3))
 	bases := []signature.Signature{randomSignature(rnd), randomSignature(rnd), randomSignature(rnd)}
-	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, UsualLimit}
 	g := New(want, 1<<30)
 	for round := range 6 {
 		for slot := range uint32(1500) {
@@ -540,7 +540,7 @@ func TestCrowd(t *testing.T) {
 // TestSort: the first ones are those of the whole order, with all that are as near as the last one, and the others are behind them.
 func TestSort(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, UsualLimit}
 	s := New(want, 1<<30).NewSearcher(nil, None)
 	for range 200 {
 		near := make([]Near, rnd.IntN(600))
@@ -565,7 +565,7 @@ func TestSort(t *testing.T) {
 func TestSymmetric(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(9, 9))
-	texts := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+	texts := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, UsualLimit}
 	g := New(texts, 1<<30)
 	base := randomSignature(rnd)
 	const n = 600
@@ -581,7 +581,7 @@ func TestSymmetric(t *testing.T) {
 	s := g.NewSearcher(nil, None)
 	is := map[[2]uint32]int{}
 	for i := range uint32(n) {
-		near, _ := s.Neighbours(g.At(i), Usual)
+		near, _ := s.Neighbours(g.At(i), UsualLimit)
 		for _, near := range near {
 			if near.Slot == i {
 				t.Fatalf("%d is a neighbour of itself", i)
@@ -730,7 +730,7 @@ func TestMergeOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	var set signature.Set
 	set.Has[signature.Long], set.Of[signature.Long] = true, randomSignature(rnd)
-	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, UsualLimit}
 	g := New(want, 1<<30)
 	x := &g.levels[signature.Long]
 	x.atOnce = 0

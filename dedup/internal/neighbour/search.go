@@ -57,27 +57,27 @@ func (s *Searcher) digest(n Near) uint64 {
 }
 
 // A Crowd is how many may share a band. If more do, a content has as neighbours only those in its window.
-type Crowd int
+type Limit int
 
 const (
-	Usual Crowd = 8192 // so many are compared in a millisecond
-	All   Crowd = math.MaxInt32
+	UsualLimit Limit = 8192 // so many are compared in a millisecond
+	NoLimit    Limit = math.MaxInt32
 )
 
 // Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd of more than
 // most. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
-func (s *Searcher) Neighbours(p Point, most Crowd) (near []Near, isCrowded bool) {
+func (s *Searcher) Neighbours(p Point, most Limit) (near []Near, isCrowded bool) {
 	near, isCrowded, _ = s.NeighboursUpTo(p, most, math.MaxInt)
 	return near, isCrowded
 }
 
 // NeighboursUpTo is Neighbours for a caller who needs only to know whether there are more than enough: then isWhole is false, and near lacks some. In a
 // crowd of thousands it takes little time to find a thousand.
-func (s *Searcher) NeighboursUpTo(p Point, most Crowd, enough int) (near []Near, isCrowded, isWhole bool) {
+func (s *Searcher) NeighboursUpTo(p Point, most Limit, enough int) (near []Near, isCrowded, isWhole bool) {
 	s.found, s.enough = s.found[:0], enough
 	if s.lists != nil {
 		s.found = append(s.found, s.lists.Of(p.Slot)...)
-		if isLarge := s.lists.isLarge(p.Slot); !s.lists.IsDense(p.Slot) && (most != All || !isLarge) {
+		if isLarge := s.lists.isLarge(p.Slot); !s.lists.IsDense(p.Slot) && (most != NoLimit || !isLarge) {
 			return s.found, isLarge, true
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Searcher) NeighboursUpTo(p Point, most Crowd, enough int) (near []Near,
 }
 
 // search appends the neighbours of a point to those that were found before.
-func (s *Searcher) search(p Point, most Crowd) (isCrowded bool) {
+func (s *Searcher) search(p Point, most Limit) (isCrowded bool) {
 	has := s.has(&p)
 	for l := range signature.Levels {
 		if has[l] && s.searchLevel(l, &p, has, int(most)) {
@@ -143,7 +143,7 @@ func (s *Searcher) query(l signature.Level, p *Point, has [signature.Levels]bool
 	return q
 }
 
-// A sample is some of those that share a band, in a crowd of more than [Usual].
+// A sample is some of those that share a band, in a crowd of more than [UsualLimit].
 type sample struct {
 	level signature.Level
 	band  int
@@ -153,7 +153,7 @@ type sample struct {
 // sampled is how many are in a sample: so many that some are left when those that are no neighbours are taken off.
 const sampled = 64
 
-// Sample returns some neighbours of a point in a crowd of more than [Usual], at random: those with the smallest digests, ascending, in the first band
+// Sample returns some neighbours of a point in a crowd of more than [UsualLimit], at random: those with the smallest digests, ascending, in the first band
 // that so many share. There are none without such a crowd. It takes time for the crowd, but only once for each.
 func (s *Searcher) Sample(p Point) (near []Near) {
 	has := s.has(&p)

@@ -110,7 +110,7 @@ func measure(k kind, n int) (m measured, err error) {
 	}
 	m.add = used() - begin
 	begin = used()
-	groups, err := d.Groups(ctx, dedup.Grouping[int]{})
+	groups, err := d.Groups(ctx, dedup.GroupOptions[int]{})
 	if err != nil {
 		return m, err
 	}
@@ -125,7 +125,7 @@ func measure(k kind, n int) (m measured, err error) {
 	const times = 10
 	for i := range times {
 		begin := time.Now()
-		if _, err := d.SearchN(ctx, neardup.Text(next(n+2*i)), 10); err != nil {
+		if _, err := d.SearchTop(ctx, neardup.Text(next(n+2*i)), 10); err != nil {
 			return m, err
 		}
 		m.search += time.Since(begin).Seconds() / times

@@ -100,7 +100,7 @@ func gather(c *collection) (*evidence, error) {
 			return nil, err
 		}
 		found := c.count(p.A, p.B, same)
-		for k, q := range p.Quantities {
+		for k, q := range p.Evidence {
 			if q.Name != quantities[k].name {
 				return nil, fmt.Errorf("quantity %d is %q, want %q", k, q.Name, quantities[k].name)
 			}

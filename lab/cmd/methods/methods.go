@@ -112,11 +112,11 @@ func simHash(name string, by neardup.Tokenizer, bits int, weighted bool, fixed f
 	m.find = func(s *set, least float64) []neardup.Pair[int] {
 		f := neardup.Fingerprinter{Tokenizer: by}
 		if weighted {
-			b := neardup.StatisticsBuilder{}
+			b := neardup.DocumentFrequenciesBuilder{}
 			for _, d := range s.docs {
 				b.Add(neardup.Text(d.Whole()))
 			}
-			f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build(), Smooth: true}}
+			f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: b.Build(), Smooth: true}}
 		}
 		if bits == 64 {
 			return near(s, f.Sum64, m, least)

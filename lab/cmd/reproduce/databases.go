@@ -11,10 +11,10 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/sqlstore"
+	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/lab/buckets"
 	"github.com/neardup/neardup/lab/planted"
-	"github.com/neardup/neardup/internal/server"
-	"github.com/neardup/neardup/blockstore/sqlstore"
 )
 
 // This file is the part of E003 that asks of each new row whether any near-duplicate is stored

@@ -45,7 +45,7 @@ func e002(l *lab) error {
 // topic as a tag.
 func (l *lab) keywords() {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
-	f.Weight = neardup.Product{neardup.Count, neardup.IDF{Statistics: statistics(f, l.data.articles)}}
+	f.Weight = neardup.Product{neardup.Count, neardup.IDF{Frequencies: statistics(f, l.data.articles)}}
 	each(len(l.data.articles), func(i int) {
 		a := l.data.articles[i]
 		type word struct {
@@ -107,7 +107,7 @@ func (l *lab) lengths() error {
 // lengthScales compares the ways to normalise the curve, which the paper leaves open.
 func (l *lab) lengthScales() {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
-	idf := neardup.IDF{Statistics: statistics(f, l.data.articles)}
+	idf := neardup.IDF{Frequencies: statistics(f, l.data.articles)}
 	pool := l.data.pool(l.size(30), fourWays(0.05), l.data.topics...)
 	var rows [][]string
 	lowest, highest := 1., 0.
@@ -173,7 +173,7 @@ func (l *lab) contentAndMetadata() error {
 	l.section(3, "By topic")
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
 	weighed := f
-	weighed.Weight = neardup.Product{neardup.Count, neardup.IDF{Statistics: statistics(f, l.data.articles)}, byLength}
+	weighed.Weight = neardup.Product{neardup.Count, neardup.IDF{Frequencies: statistics(f, l.data.articles)}, byLength}
 	jaccard := func(a, b *document) float64 { return a.meta.Jaccard(b.meta) }
 	ways := [][]variant.Edit{{{Kind: variant.SubstituteWords, Rate: 0.05}}, {{Kind: variant.DeleteWords, Rate: 0.02}}, {{Kind: variant.DeleteSentences, Rate: 0.05}}, {{Kind: variant.AddAdvertisements, Rate: 0.05}}}
 	l.step("I-Match")

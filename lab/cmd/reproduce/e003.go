@@ -185,7 +185,7 @@ func (l *lab) singlePassCounts() {
 		clusters, comparisons := baseline.SinglePass(fps, 3, way.by)
 		rows = append(rows, []string{"Single-Pass, " + way.name, fmt.Sprint(different(clusters)), fmt.Sprint(comparisons)})
 	}
-	rows = append(rows, []string{"connected components", fmt.Sprint(different(must.Get(neardup.Clusters(context.Background(), fps, 3)))), "–"})
+	rows = append(rows, []string{"connected components", fmt.Sprint(different(must.Get(neardup.Components(context.Background(), fps, 3)))), "–"})
 	l.text("On the 25,200 fingerprints of E002, of which `go test -C lab ./baseline` checks the counts:")
 	l.table([]string{"method ", "clusters", "comparisons"}, rows)
 }

@@ -33,9 +33,9 @@ func markers() neardup.Weight {
 
 // systems returns the systems that are compared on texts, each with the settings of its paper. s
 // has the document frequencies of the collection.
-func (l *lab) systems(s *neardup.Statistics, kept tuned) []system {
+func (l *lab) systems(s *neardup.DocumentFrequencies, kept tuned) []system {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
-	idf := neardup.IDF{Statistics: s}
+	idf := neardup.IDF{Frequencies: s}
 	weighed := func(name string, w ...neardup.Weight) system {
 		g := f
 		g.Weight = neardup.Product(w)
@@ -358,8 +358,8 @@ type named struct {
 }
 
 // factors returns the weights of the papers, with one factor after the other.
-func factors(s *neardup.Statistics) []named {
-	idf := neardup.IDF{Statistics: s}
+func factors(s *neardup.DocumentFrequencies) []named {
+	idf := neardup.IDF{Frequencies: s}
 	return []named{
 		{"TF (as june 2013 has it, with xxh3)", tf},
 		{"TF-IDF", neardup.Product{tf, idf}},

@@ -84,7 +84,7 @@ func (l *lab) segmenters() error {
 				base = l.data.revised
 			}
 			weighed := f
-			weighed.Weight = neardup.Product{tf, neardup.IDF{Statistics: statistics(f, base)}, byLength}
+			weighed.Weight = neardup.Product{tf, neardup.IDF{Frequencies: statistics(f, base)}, byLength}
 			for _, s := range []system{simHash("TF", f), simHash("", weighed)} {
 				v := judge(pool, s.find(pool, s.loose))
 				_, best := v.best()

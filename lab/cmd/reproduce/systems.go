@@ -202,7 +202,7 @@ type tuned struct {
 }
 
 // tune chooses on a pool.
-func tune(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) tuned {
+func tune(tokenizer neardup.Tokenizer, s *neardup.DocumentFrequencies, pool []*document) tuned {
 	return tuned{bestWindow(tokenizer, s, pool), bestSize(pool)}
 }
 
@@ -231,14 +231,14 @@ type window struct{ low, high float64 }
 func (w window) String() string { return fmt.Sprintf("%.2f to %.2f", w.low, w.high) }
 
 // iMatch returns I-Match with the window.
-func (w window) iMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics) system {
+func (w window) iMatch(tokenizer neardup.Tokenizer, s *neardup.DocumentFrequencies) system {
 	most := math.Log(float64(max(s.Documents(), 2)))
 	return iMatch("I-Match", &baseline.IMatch{Tokenizer: tokenizer, Statistics: s, Low: w.low * most, High: w.high * most})
 }
 
 // bestWindow returns the window with the best F1 on a pool. The papers do not say which window they
 // used.
-func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best window) {
+func bestWindow(tokenizer neardup.Tokenizer, s *neardup.DocumentFrequencies, pool []*document) (best window) {
 	tokenizer = &remembering{of: tokenizer} // it sees every text dozens of times
 	f1 := -1.
 	for step := 2; step <= 18; step++ {
@@ -298,8 +298,8 @@ func byProbability(d *dedup.Deduplicator[int]) []neardup.Pair[int] {
 }
 
 // statistics counts the document frequencies of features.
-func statistics(f neardup.Fingerprinter, docs []*document) *neardup.Statistics {
-	b := neardup.StatisticsBuilder{Fingerprinter: f}
+func statistics(f neardup.Fingerprinter, docs []*document) *neardup.DocumentFrequencies {
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	each(len(docs), func(i int) { b.Add(neardup.Text(docs[i].text)) })
 	return b.Build()
 }

@@ -24,11 +24,11 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
-	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/blockstore/mongostore"
 	"github.com/neardup/neardup/blockstore/pebblestore"
 	"github.com/neardup/neardup/blockstore/redisstore"
 	"github.com/neardup/neardup/blockstore/sqlstore"
+	"github.com/neardup/neardup/internal/server"
 )
 
 // A workload is the values to store, and those to search for. They are the same in every run.

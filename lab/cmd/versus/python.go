@@ -70,11 +70,11 @@ func python(interpreter string, t *texts, rounds int, only string) error {
 // vectorsOf returns the vectors of texts, weighed as scikit-learn is told to weigh them, and an index.
 func vectorsOf(ctx context.Context, all []string) ([]neardup.Vector, *neardup.VectorIndex[int]) {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, s := range all {
 		b.Add(neardup.Text(s))
 	}
-	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build()}}
+	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: b.Build()}}
 	vectors := make([]neardup.Vector, len(all))
 	ix, err := neardup.NewVectorIndex[int](0.01, neardup.VectorIndexOptions{})
 	if err != nil {
