@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -1135,4 +1136,22 @@ func FuzzIndex(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestIndexSearchEnds: a search whose context ends on the way stops soon, and says so.
+func TestIndexSearchEnds(t *testing.T) {
+	ix := must(NewIndex[int, Fingerprint64](3, IndexOptions{}))
+	if err := ix.AddAll(bg, slices.All(make([]Fingerprint64, 1000))); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	n, last := 0, error(nil)
+	for _, err := range ix.Search(ctx, Fingerprint64(0)) {
+		cancel()
+		n, last = n+1, err
+	}
+	if !errors.Is(last, context.Canceled) || n >= 1000 {
+		t.Errorf("%d matches, and last %v", n, last)
+	}
 }

@@ -1111,3 +1111,28 @@ func TestSignatureIndexChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestSignatureSearchAsItWas: a search does not find what the body of its loop adds.
+func TestSignatureSearchAsItWas(t *testing.T) {
+	ix := must(NewSignatureIndex[int](0.5, SignatureIndexOptions{}))
+	s := MinHash{}.Sign([]uint64{1, 2, 3})
+	add := func(id int) {
+		if err := ix.Add(id, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0)
+	if err := ix.Compact(bg); err != nil { // then 0 is found before the last changes are searched
+		t.Fatal(err)
+	}
+	add(1)
+	for m, err := range ix.Search(bg, s) {
+		if err != nil || m.ID > 1 {
+			t.Fatal(m, err)
+		}
+		add(2)
+	}
+	if ix.Len() != 3 {
+		t.Errorf("%d signatures", ix.Len())
+	}
+}

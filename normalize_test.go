@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -364,5 +365,17 @@ func TestDisguises(t *testing.T) {
 		if with < test.least {
 			t.Errorf("%s: recall %.3f with %s, want %.3f", test.name, with, test.n.version(), test.least)
 		}
+	}
+}
+
+// TestBoilerplateTwice: a file that has the same line twice is damaged.
+func TestBoilerplateTwice(t *testing.T) {
+	var file bytes.Buffer
+	if _, err := (&Boilerplate{lines: clean.Lines{Sorted: []uint64{1, 1}}}).WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	var read Boilerplate
+	if _, err := read.ReadFrom(&file); !errors.Is(err, ErrDamaged) || read.Len() != 0 {
+		t.Errorf("%d lines, %v", read.Len(), err)
 	}
 }

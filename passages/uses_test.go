@@ -526,3 +526,14 @@ func TestFirstSource(t *testing.T) {
 		}
 	}
 }
+
+// TestAroundBackwards: a place that ends before it begins is an error, and no panic.
+func TestAroundBackwards(t *testing.T) {
+	f := newFinder[string](t)
+	if err := f.Add("a", "one two three"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := f.Around(Place[string]{From: 7, To: 4}, 1); err == nil {
+		t.Error("no error")
+	}
+}

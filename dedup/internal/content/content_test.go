@@ -331,3 +331,11 @@ func TestStore(t *testing.T) {
 		t.Errorf("left are %d bytes and %d digests", s.used, s.digests.Len())
 	}
 }
+
+// TestDecodeTwice: stored terms of which two have the same feature are no vector, and so an error.
+func TestDecodeTwice(t *testing.T) {
+	twice := encodeOwn(neardup.Vector{{Feature: 7, Weight: 1}, {Feature: 7, Weight: 1}}, nil)
+	if _, _, err := decodeOwn(twice); err == nil {
+		t.Error("no error")
+	}
+}

@@ -240,3 +240,19 @@ func TestIsCopy(t *testing.T) {
 		}
 	}
 }
+
+// TestChangeTaken: a known place is of no use once another text has the slot of a neighbour that was removed.
+func TestChangeTaken(t *testing.T) {
+	texts := []*Text{textOf("one two three four"), textOf("one two three five"), textOf("one two three six")}
+	digests := []uint64{10, 11, 12}
+	at, digest := func(slot uint32) *Text { return texts[slot] }, func(slot uint32) uint64 { return digests[slot] }
+	was := placeOf(texts[0], []neighbour.Near{{Slot: 1}, {Slot: 2}}, at).Known(digest)
+	var p Place
+	if n, ok := p.Change(texts[0], was, []neighbour.Near{{Slot: 1}}, digest, at); n != 1 || !ok {
+		t.Errorf("a removed neighbour: %d changed, %t", n, ok)
+	}
+	texts[2], digests[2] = textOf("something else"), 13
+	if _, ok := p.Change(texts[0], was, []neighbour.Near{{Slot: 1}}, digest, at); ok {
+		t.Error("the text in the slot of a removed neighbour was taken for it")
+	}
+}

@@ -155,3 +155,11 @@ func TestThreeQuarters(t *testing.T) {
 		t.Error("three quarters in common: not the same form")
 	}
 }
+
+// TestCopiesAreNoForm: copies count once among the fills of a form, so two fills are no form however many copies there are.
+func TestCopiesAreNoForm(t *testing.T) {
+	a, b := wording.Read("invoice number 17 of our shop"), wording.Read("invoice number 18 of our shop")
+	if d := Learn([]wording.Wording{a, a, a, b}).Read(a); d.Form != 0 {
+		t.Errorf("%v", d)
+	}
+}

@@ -239,3 +239,30 @@ func TestAreMany(t *testing.T) {
 		}
 	}
 }
+
+// TestCachePut: what is put into a cache replaces what was there.
+func TestCachePut(t *testing.T) {
+	c := newCache[string](1 << 20)
+	c.put(1, "old", 10)
+	c.put(1, "new", 10)
+	if s, ok := c.find(1); s != "new" || !ok {
+		t.Errorf("%q, %t", s, ok)
+	}
+}
+
+// TestNearOfAll: in a crowd of many thousands, a text is near all others, not only those that stand next to it.
+func TestNearOfAll(t *testing.T) {
+	var shared strings.Builder
+	for i := range 60 {
+		fmt.Fprint(&shared, "word", i, " ")
+	}
+	texts := make([]string, neighbour.UsualLimit*3/2) // more than a few bands tell apart
+	for i := range texts {
+		texts[i] = shared.String() + fmt.Sprint(i)
+	}
+	w := worldOf(texts).judge(1 << 20).Worker()
+	defer w.Done()
+	if next, all := len(w.Near(0)), len(w.NearOfAll(0)); next >= all || all != len(texts)-1 {
+		t.Errorf("%d next to it and %d in all, of %d others", next, all, len(texts)-1)
+	}
+}

@@ -801,3 +801,13 @@ func TestKeys(t *testing.T) {
 		t.Error(k.file.Err())
 	}
 }
+
+// TestAreBelow: in a file, a number that is just as large as how many there are is wrong, unless it stands for none.
+func TestAreBelow(t *testing.T) {
+	if !areBelow([]uint32{0, 2}, 3, 0) || !areBelow([]uint32{none, 2}, 3, none) {
+		t.Error("numbers below are wrong")
+	}
+	if areBelow([]uint32{0, 3}, 3, 0) || areBelow([]uint32{0, 3}, 3, none) || areBelow([]uint32{none}, 3, 0) {
+		t.Error("numbers that are not below are right")
+	}
+}
