@@ -71,7 +71,7 @@ func (j *job) define() {
 	flag.IntVar(&j.shards, "shards", 0, "the number of files of each result; each is in the memory of a worker once (default: one for 100,000 documents, 10 at least)")
 	flag.BoolVar(&j.withPairs, "pairs", false, "also write the pairs; m equal documents have m(m-1)/2")
 	flag.StringVar(&j.features, "features", "", "what texts are compared by: words, words2 (the default) or words3 (runs of words), chars3 or chars5 (runs of characters); without it, auto chooses")
-	flag.StringVar(&j.linkage, "group", "centres", "what a group is: centres, complete or chains, as in neardup dedup")
+	flag.StringVar(&j.linkage, "linkage", "centre", "what joins the documents of a group: centre, complete or single, as in neardup dedup")
 	flag.StringVar(&j.keep, "keep", "longest", "the document of a group to keep: longest, or first (the smallest id)")
 	flag.StringVar(&j.from.ID, "id-field", "", "the field with the id (default id)")
 	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text), or several, with commas between them, such as title,keywords,text")
@@ -91,7 +91,7 @@ func (j *job) define() {
 }
 
 // linkages has what -group can name.
-var linkages = map[string]neardup.Linkage{"centres": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "chains": neardup.SingleLinkage}
+var linkages = map[string]neardup.Linkage{"centre": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "single": neardup.SingleLinkage}
 
 // check checks the flags, and completes them.
 func (j *job) check() (err error) {
@@ -118,7 +118,7 @@ func (j *job) check() (err error) {
 	case j.features != "" && j.Fingerprinter == nil:
 		return fmt.Errorf("-features %q: must be words, words2, words3, chars3 or chars5", j.features)
 	case !known:
-		return fmt.Errorf("-group %q: must be centres, complete or chains", j.linkage)
+		return fmt.Errorf("-linkage %q: must be centre, complete or single", j.linkage)
 	}
 	return j.checkRest()
 }

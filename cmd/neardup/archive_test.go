@@ -12,7 +12,7 @@ import (
 
 // TestWARC reads a web archive of wget: pages in several encodings, packed and in chunks, and one that was got twice. What is no page is said.
 func TestWARC(t *testing.T) {
-	status, out, errs := inFormats(t, "dedup", "--same-id", "first", "--out", "o.jsonl", "--clusters", "c", "pages.warc.gz")
+	status, out, errs := inFormats(t, "dedup", "--same-id", "first", "--out", "o.jsonl", "--groups", "c", "pages.warc.gz")
 	if status != 0 || !strings.Contains(errs, "records that are skipped: 13 not pages, 1 neither HTML nor plain text, 3 errors of the server or redirections") || !strings.Contains(out, "1 documents are left out, since another one has their id") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
@@ -86,7 +86,7 @@ func TestArrowFile(t *testing.T) {
 		}
 	}
 	// Columns within structs, lists as texts, and tables of text.
-	if status, out, errs := inDirectory(t, dir, "dedup", "-q", "--id", "meta.s", "--text", "list", "--clusters", "-", "--skip-bad", "types.arrow"); status != 0 || out != "one\tone\n" || !strings.Contains(errs, "types.arrow:2: the id is empty") {
+	if status, out, errs := inDirectory(t, dir, "dedup", "-q", "--id", "meta.s", "--text", "list", "--groups", "-", "--skip-bad", "types.arrow"); status != 0 || out != "one\tone\n" || !strings.Contains(errs, "types.arrow:2: the id is empty") {
 		t.Errorf("status %d: %q, %s", status, out, errs)
 	}
 	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "types.arrow"); status != 0 || !strings.Contains(read(t, "o.csv"), `2026-11-24T13:04:05.25Z,2026-02-28,"[""x"",null,""y""]","{""k"":1,""s"":""one""}"`) {
@@ -104,7 +104,7 @@ func TestArrowFile(t *testing.T) {
 // TestParquetIDs: an id is what a column holds, not what the file stores for it: a decimal number, a time, a number of 64 bits without a sign.
 func TestParquetIDs(t *testing.T) {
 	for column, want := range map[string]string{"price": "1.50", "big": "123456789012345678901234.5", "instant": "2026-11-24T13:04:05Z", "day": "1969-12-31", "clock": "06:07:08", "large": "18446744073709551615", "f32": "0.1", "flag": "true", "uuid": "01234567-89ab-cdef-0123-456789abcdef"} {
-		status, out, errs := inFormats(t, "dedup", "-q", "--skip-bad", "--id", column, "--clusters", "-", "types.parquet")
+		status, out, errs := inFormats(t, "dedup", "-q", "--skip-bad", "--id", column, "--groups", "-", "types.parquet")
 		if got, _, _ := strings.Cut(out, "\t"); status != 0 || got != want {
 			t.Errorf("%s is %q, %s", column, got, errs)
 		}

@@ -45,16 +45,16 @@ func TestAuto(t *testing.T) {
 	for _, test := range []struct{ args, groups string }{
 		{"--method auto", "c1: c0 c1 c2\nc3: c3\nc5: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 		{"--method auto --keep newest", "c1: c0 c1 c2\nc3: c3\nc5: c4 c5\ne3: e1 e3\ne2: e2\nx2: x1 x2\n"},
-		{"--method auto --group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"--method auto --group chains --keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto --linkage single", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto --linkage single --keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 		{"--method auto --similarity 1", "c0: c0\nc1: c1\nc2: c2\nc3: c3\nc4: c4\nc5: c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"--method cosine --tokenizer words --similarity 0.5 --group complete", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method cosine --tokenizer words --similarity 0.5 --linkage complete", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 		{"--method cosine --weights count --similarity 0.6", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"--method cosine --weights tfidf --similarity 0.1 --group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method cosine --weights tfidf --similarity 0.1 --linkage single", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 	} {
 		for _, workers := range []string{"1", "3"} {
 			for _, pairs := range [][]string{nil, {"--pairs", "pairs"}} {
-				args := append(append(strings.Fields(test.args), "--workers", workers, "--clusters", "clusters", "x.jsonl"), nil...)
+				args := append(append(strings.Fields(test.args), "--workers", workers, "--groups", "clusters", "x.jsonl"), nil...)
 				args = append(pairs, args...)
 				if status, _, stderr := runIn(t, files, "", args...); status != 0 {
 					t.Fatalf("%s: %s", test.args, stderr)
@@ -92,7 +92,7 @@ func TestAutoAgainst(t *testing.T) {
 	fresh = strings.Replace(fresh, "nx1", "nx2", 1)
 	for _, pairs := range [][]string{nil, {"--pairs", "pairs"}} {
 		files := map[string]string{"old.jsonl": old, "x.jsonl": fresh}
-		status, stdout, stderr := runIn(t, files, "", append(pairs, "--method", "auto", "--against", "old.jsonl", "--clusters", "clusters", "x.jsonl")...)
+		status, stdout, stderr := runIn(t, files, "", append(pairs, "--method", "auto", "--against", "old.jsonl", "--groups", "clusters", "x.jsonl")...)
 		if status != 0 {
 			t.Fatal(stderr)
 		}
@@ -110,12 +110,12 @@ func TestAutoAgainst(t *testing.T) {
 // TestFeatureless: equal texts without letters are one group, whatever is kept and however groups are made.
 func TestFeatureless(t *testing.T) {
 	docs := `{"id":"1","text":"???"}` + "\n" + `{"id":"2","text":"!"}` + "\n" + `{"id":"3","text":"???"}` + "\n" + `{"id":"4","text":"???"}` + "\n"
-	for _, flags := range []string{"", "--keep newest", "--keep longest", "--group complete", "--group chains --keep newest"} {
+	for _, flags := range []string{"", "--keep newest", "--keep longest", "--linkage complete", "--linkage single --keep newest"} {
 		kept := "1"
 		if strings.Contains(flags, "newest") {
 			kept = "4"
 		}
-		status, _, errs := runIn(t, map[string]string{"x.jsonl": docs}, "", append(strings.Fields(flags), "--method", "auto", "--clusters", "c", "x.jsonl")...)
+		status, _, errs := runIn(t, map[string]string{"x.jsonl": docs}, "", append(strings.Fields(flags), "--method", "auto", "--groups", "c", "x.jsonl")...)
 		if got, want := read(t, "c"), "1\t"+kept+"\n2\t2\n3\t"+kept+"\n4\t"+kept+"\n"; status != 0 || got != want {
 			t.Errorf("%s: %q, %s", flags, got, errs)
 		}

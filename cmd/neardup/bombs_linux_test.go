@@ -81,7 +81,7 @@ func explode(t *testing.T, program, path string, write func(io.Writer) error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombs$")
-	cmd.Env = append(os.Environ(), bombPeak+"="+strings.Join([]string{program, "dedup", "-q", "--memory", fmt.Sprint(bombMemory), "--text", "text", "--clusters", path + ".tsv", path}, "\n"))
+	cmd.Env = append(os.Environ(), bombPeak+"="+strings.Join([]string{program, "dedup", "-q", "--memory", fmt.Sprint(bombMemory), "--text", "text", "--groups", path + ".tsv", path}, "\n"))
 	var said strings.Builder
 	cmd.Stderr = &said
 	start := time.Now()

@@ -14,7 +14,7 @@ import (
 // This file has the command diff: what two calls decide differently.
 
 type diffCommand struct {
-	A   string `arg:"" help:"What --clusters wrote in one call."`
+	A   string `arg:"" help:"What --groups wrote in one call."`
 	B   string `arg:"" help:"What it wrote in the other one."`
 	Out string `placeholder:"FILE" help:"All documents of which they decide differently: as .csv or .jsonl, or with tabs between and no header."`
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDiff compares what two calls decided, in each form that --clusters writes, also for ids with signs that are escaped.
+// TestDiff compares what two calls decided, in each form that --groups writes, also for ids with signs that are escaped.
 func TestDiff(t *testing.T) {
 	dir := t.TempDir()
 	docs := `{"id":"a\tb","text":"one two three four five six seven eight nine ten"}
@@ -20,7 +20,7 @@ func TestDiff(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "y.jsonl"), []byte(strings.Join(strings.SplitAfter(docs, "\n")[1:], "")+`{"id":"f","text":"new"}`), 0o666)
 	write := func(to string, args ...string) string {
 		t.Helper()
-		if status, _, stderr := inDirectory(t, dir, append([]string{"dedup", "-q", "--method", "simhash", "--distance", "0", "--clusters", to}, args...)...); status != 0 {
+		if status, _, stderr := inDirectory(t, dir, append([]string{"dedup", "-q", "--method", "simhash", "--distance", "0", "--groups", to}, args...)...); status != 0 {
 			t.Fatal(stderr)
 		}
 		return to

@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Chdir(dir)
 		var out, errs strings.Builder
-		status := run(append([]string{"dedup", "--method", "simhash", "--clusters", "-"}, strings.Fields(test.args)...), &cli.Outputs{}, strings.NewReader("book/deep/two.rst\n"), &out, &errs)
+		status := run(append([]string{"dedup", "--method", "simhash", "--groups", "-"}, strings.Fields(test.args)...), &cli.Outputs{}, strings.NewReader("book/deep/two.rst\n"), &out, &errs)
 		var ids []string
 		for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 			id, _, _ := strings.Cut(line, "\t")

@@ -53,7 +53,7 @@ type outputFlags struct {
 type decisionFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
 	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
-	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
+	Groups   string `group:"output" aliases:"clusters" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, with which settings and from which inputs that was found, and what neardup verify needs to check it: the words that both have in common, and SHA-256 of texts and inputs; as .csv or .jsonl."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
@@ -71,7 +71,7 @@ type groupFlags struct {
 type borderFlags struct {
 	Similarity  float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine of the two texts, and decides instead of the probability. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
 	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-except-numbers (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
-	Group       string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
+	Linkage     string  `group:"method" default:"centre" placeholder:"NAME" help:"What joins the documents of a group: centre (every member is a near-duplicate of the one that is kept), complete (every two members are) or single (a chain of near-duplicates connects any two)."`
 	Keep        string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
 	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher one finds fewer pairs, of which more are right."`
 }
@@ -147,12 +147,12 @@ func (f *flags) options(given map[string]string) (*options.Options, error) {
 			Workers: f.Workers,
 		},
 		Features: options.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate},
-		Writing: options.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,
+		Writing: options.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Groups: f.Groups, Audit: f.Audit, Report: f.Report, Save: f.Save,
 			JSON: f.JSON, Quiet: f.Quiet, ExitCode: f.ExitCode},
 		State: f.State,
 	}
 	o.Method.Name, o.Method.Least, o.Method.Probability, o.Method.Bias = f.Method, f.Similarity, f.Probability, f.Bias
-	o.Method.Group, o.Method.Keep = f.Group, f.Keep
+	o.Method.Joins, o.Method.Keep = f.Linkage, f.Keep
 	o.Method.Bits, o.Method.Distance, o.Method.MinHash.Values = f.Bits, f.Distance, f.Values
 	o.Method.Blend.Content, o.Method.Blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}

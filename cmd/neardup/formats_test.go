@@ -80,7 +80,7 @@ func TestOtherPrograms(t *testing.T) {
 		{"letters.csv.bz2", chinese, ""},
 		{"duckdb.parquet", nil, ""},
 	} {
-		status, stdout, stderr := inFormats(t, append(append([]string{"dedup", "--clusters", "groups", test.file}, test.flags...), "--json")...)
+		status, stdout, stderr := inFormats(t, append(append([]string{"dedup", "--groups", "groups", test.file}, test.flags...), "--json")...)
 		if status != 0 || stderr != test.said || read(t, "groups") != wantGroups {
 			t.Errorf("%s %q: status %d, said %q, groups %q", test.file, test.flags, status, stderr, read(t, "groups"))
 		}
@@ -96,7 +96,7 @@ func TestOtherPrograms(t *testing.T) {
 		{"duckdb.parquet", "--text title,text", "甲3\t甲1\n"},
 		{"duckdb.parquet", "--text tags", "甲3\t甲1\n"},
 	} {
-		status, _, stderr := inFormats(t, append([]string{"dedup", "--clusters", "groups", test[0]}, strings.Fields(test[1])...)...)
+		status, _, stderr := inFormats(t, append([]string{"dedup", "--groups", "groups", test[0]}, strings.Fields(test[1])...)...)
 		if got := read(t, "groups"); status != 0 || !strings.Contains(got, test[2]) || (test[1] == "") != strings.Contains(stderr, `5 documents have no "id"`) {
 			t.Errorf("%s %s: status %d, groups %q, said %q", test[0], test[1], status, got, stderr)
 		}
@@ -107,7 +107,7 @@ func TestOtherPrograms(t *testing.T) {
 func TestWithoutID(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(`{"text":"one and two"}`+"\n"+`{"text":"three"}`+"\n"+`{"text":"one and two"}`+"\n"), 0o666)
-	status, stdout, stderr := inDirectory(t, dir, "dedup", "--without-id", "hash", "--clusters", "-", "x.jsonl")
+	status, stdout, stderr := inDirectory(t, dir, "dedup", "--without-id", "hash", "--groups", "-", "x.jsonl")
 	id := strings.Split(stdout, "\t")[0]
 	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "known by a hash of their text") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
@@ -130,7 +130,7 @@ func TestWritten(t *testing.T) {
 			if status != 0 || stderr != "" {
 				t.Fatalf("%s to %s: status %d, %q", from, to, status, stderr)
 			}
-			again := append([]string{"dedup", "--clusters", "groups", "-q", to}, flags...)
+			again := append([]string{"dedup", "--groups", "groups", "-q", to}, flags...)
 			if status := run(again, &cli.Outputs{}, nil, &strings.Builder{}, &strings.Builder{}); status != 0 || read(t, "groups") != "甲1\t甲1\n甲2\t甲2\n甲4\t甲4\n" {
 				t.Errorf("%s to %s and back: status %d, %q", from, to, status, read(t, "groups"))
 			}
@@ -182,7 +182,7 @@ func TestWritten(t *testing.T) {
 		}
 		defer f.Close()
 		var errs strings.Builder
-		args := []string{"dedup", "-q", "--format", filepath.Ext(format)[1:], "--out", "o" + filepath.Ext(format), "--clusters", "groups", "-"}
+		args := []string{"dedup", "-q", "--format", filepath.Ext(format)[1:], "--out", "o" + filepath.Ext(format), "--groups", "groups", "-"}
 		if format == "sheet.xlsx" {
 			args = append(args, chinese...)
 		}
@@ -204,14 +204,14 @@ func TestDirectory(t *testing.T) {
 	for name, text := range map[string]string{"a.jsonl": three, "b.pdf": "x", "c.json": "[" + strings.ReplaceAll(strings.TrimSpace(three), "\n", ",\n") + "]", "d.html": "<p>the <b>quick</b> brown fox jumps over the lazy dog</p>"} {
 		os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
 	}
-	if status, _, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "d.html", "c.json", "."); status != 1 || !strings.Contains(stderr, "used twice") {
+	if status, _, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "d.html", "c.json", "."); status != 1 || !strings.Contains(stderr, "used twice") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	os.Remove("c.json")
-	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "."); status != 0 || !strings.Contains(stderr, "1 files in the directories have other formats and are not read: b.pdf") || !strings.Contains(stdout, "d.html\ta\n") {
+	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "."); status != 0 || !strings.Contains(stderr, "1 files in the directories have other formats and are not read: b.pdf") || !strings.Contains(stdout, "d.html\ta\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}
-	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "*.html", "a.j*"); status != 0 || !strings.Contains(stdout, "a\td.html\n") {
+	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "*.html", "a.j*"); status != 0 || !strings.Contains(stdout, "a\td.html\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}
 	if status, _, stderr := inDirectory(t, dir, "dedup", "--out", "./a.jsonl", "a.jsonl"); status != 1 || !strings.Contains(stderr, "is an input and an output") || read(t, "a.jsonl") != three {
@@ -229,12 +229,12 @@ func TestDirectory(t *testing.T) {
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,name,born,notes\n1,Zhang San,1956-04-09,\n2,Li Si,1970-01-02,\n3,Zhang Sam,1956-04-09,\n"), 0o666)
-	status, stdout, stderr := inDirectory(t, dir, "records", "--clusters", "-", "x.csv")
+	status, stdout, stderr := inDirectory(t, dir, "records", "--groups", "-", "x.csv")
 	if status != 0 || !strings.Contains(stderr, `--schema: {"name": ["words","chars3"], "born": "date", "notes": "-"}`) || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") && !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t3\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}
 	os.WriteFile("s.json", []byte(`{"name": "chars2", "born": "date,weight=4"}`), 0o666)
-	if status, stdout, stderr := inDirectory(t, dir, "records", "--schema", "s.json", "--clusters", "-", "x.csv"); status != 0 || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") {
+	if status, stdout, stderr := inDirectory(t, dir, "records", "--schema", "s.json", "--groups", "-", "x.csv"); status != 0 || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}
 	os.WriteFile("s.json", []byte(`{"name": "chars"}`), 0o666)
@@ -394,7 +394,7 @@ func TestKeepMinHash(t *testing.T) {
 		for keep, want := range map[string]string{"first": "a\ta\nb\ta\n", "longest": "a\tb\nb\tb\n", "newest": "a\tb\nb\tb\n"} {
 			dir := t.TempDir()
 			os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(input), 0o666)
-			args := []string{"dedup", "--method", method, "--keep", keep, "--clusters", "c", "x.jsonl"}
+			args := []string{"dedup", "--method", method, "--keep", keep, "--groups", "c", "x.jsonl"}
 			if method == "simhash" {
 				args = append(args, "--distance", "12")
 			}

@@ -91,7 +91,7 @@ type grammar struct {
 	Explain       explainCommand       `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
 	Compare       compareCommand       `cmd:"" help:"Compare the texts of two files by every method."`
 	Calibrate     calibrateCommand     `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
-	Diff          diffCommand          `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
+	Diff          diffCommand          `cmd:"" help:"Say what two calls decide differently, by what --groups wrote."`
 	Rethreshold   rethresholdCommand   `cmd:"" help:"Decide again by the pairs of an earlier call: with another border, other kinds, other groups, or labels."`
 	Verify        verifyCommand        `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
 	Upgrade       upgradeCommand       `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`

@@ -128,14 +128,14 @@ func TestBad(t *testing.T) {
 		{"x.dat", good, "x.dat: not a known format", false},
 	} {
 		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
-		status, _, stderr := runIn(t, files, "", "--max-line", "150", "--clusters", "keep.tsv", test.file)
+		status, _, stderr := runIn(t, files, "", "--max-line", "150", "--groups", "keep.tsv", test.file)
 		if status != 1 || !strings.Contains(stderr, "neardup: "+test.want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: status %d, stderr %q, want %q", test.content, status, stderr, test.want)
 		}
 		if got := read(t, "keep.tsv"); got != "old" {
 			t.Errorf("%q: a failed call wrote %q", test.content, got)
 		}
-		status, stdout, stderr := runIn(t, files, "", "--max-line", "150", "--skip-bad", "--clusters", "keep.tsv", test.file)
+		status, stdout, stderr := runIn(t, files, "", "--max-line", "150", "--skip-bad", "--groups", "keep.tsv", test.file)
 		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "lines or files were skipped") {
 			t.Errorf("%q with --skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
 		}
@@ -195,7 +195,7 @@ func TestInvalidText(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	content := `{"id":"a\tb","text":"same words here"}` + "\n" + `{"id":"c\nd\\","text":"same words here"}` + "\n"
-	if status, _, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "--clusters", "c.tsv", "x.jsonl"); status != 0 {
+	if status, _, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "--groups", "c.tsv", "x.jsonl"); status != 0 {
 		t.Fatal(stderr)
 	}
 	if got, want := read(t, "p.tsv"), "a\\tb\tc\\nd\\\\\t0\n"; got != want {
@@ -253,7 +253,7 @@ func TestAgainst(t *testing.T) {
 {"id":"n3","text":"Quite new and never seen"}
 {"id":"n4","text":"alpha beta gamma delta"}
 `}
-	status, stdout, stderr := runIn(t, files, "", "--against", "old.jsonl", "--pairs", "p.tsv", "--clusters", "c.tsv", "--out", "o.jsonl", "new.jsonl")
+	status, stdout, stderr := runIn(t, files, "", "--against", "old.jsonl", "--pairs", "p.tsv", "--groups", "c.tsv", "--out", "o.jsonl", "new.jsonl")
 	if status != 0 {
 		t.Fatal(stderr)
 	}
@@ -321,7 +321,7 @@ func TestSameID(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,name\n1,Anna Weber\n1,Anna Weber\n2,Jo Li\n"), 0o666)
 	for flag, want := range map[string]string{"number": "1\t1\n1-2\t1\n2\t2\n", "last": "1\t1\n2\t2\n", "first": "1\t1\n2\t2\n"} {
-		if status, stdout, stderr := inDirectory(t, dir, "records", "-q", "--same-id", flag, "--clusters", "-", "x.csv"); status != 0 || stdout != want {
+		if status, stdout, stderr := inDirectory(t, dir, "records", "-q", "--same-id", flag, "--groups", "-", "x.csv"); status != 0 || stdout != want {
 			t.Errorf("rows, %s: status %d, %q, %q", flag, status, stdout, stderr)
 		}
 	}
@@ -340,7 +340,7 @@ func TestWithoutText(t *testing.T) {
 	}
 	for file := range files {
 		for _, method := range []string{"auto", "cosine", "minhash", "simhash"} {
-			args := []string{"--method", method, "--clusters", "c.tsv", file}
+			args := []string{"--method", method, "--groups", "c.tsv", file}
 			status, stdout, stderr := runIn(t, files, "", args...)
 			if status != 0 {
 				t.Fatal(stderr)
@@ -408,7 +408,7 @@ func TestWorkers(t *testing.T) {
 	for _, bits := range []string{"64", "128"} {
 		var want [3]string
 		for _, workers := range []string{"1", "2", "5", "16"} {
-			status, _, stderr := runIn(t, files, "", "--bits", bits, "--distance", "6", "--workers", workers, "--pairs", "p", "--clusters", "c", "--out", "o", "x.jsonl")
+			status, _, stderr := runIn(t, files, "", "--bits", bits, "--distance", "6", "--workers", workers, "--pairs", "p", "--groups", "c", "--out", "o", "x.jsonl")
 			if status != 0 {
 				t.Fatal(stderr)
 			}
@@ -420,7 +420,7 @@ func TestWorkers(t *testing.T) {
 				t.Errorf("bits %s, %s workers: other output", bits, workers)
 			}
 		}
-		if status, _, _ := runIn(t, files, "", "--bits", bits, "--distance", "6", "--clusters", "c", "x.jsonl"); status != 0 || read(t, "c") != want[1] {
+		if status, _, _ := runIn(t, files, "", "--bits", bits, "--distance", "6", "--groups", "c", "x.jsonl"); status != 0 || read(t, "c") != want[1] {
 			t.Errorf("bits %s: groups depend on --pairs", bits)
 		}
 	}
@@ -435,7 +435,7 @@ func TestTruncatedGzip(t *testing.T) {
 	}
 	z.Close()
 	for _, skip := range []string{"--skip-bad=false", "--skip-bad"} {
-		status, _, stderr := runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "--out", "o", "x.jsonl.gz", "missing.jsonl")
+		status, _, stderr := runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--groups", "c", "--out", "o", "x.jsonl.gz", "missing.jsonl")
 		if skip == "--skip-bad" {
 			if status != 0 || strings.Count(stderr, "skipped: ") != 2 || !strings.Contains(stderr, "missing.jsonl: no such file") || strings.Count(read(t, "o"), "\n") != strings.Count(read(t, "c"), "\n") || len(read(t, "o")) < 1000 {
 				t.Errorf("%s: status %d, %q", skip, status, stderr)
@@ -445,7 +445,7 @@ func TestTruncatedGzip(t *testing.T) {
 		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "missing.jsonl: no such file") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
-		status, _, stderr = runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "x.jsonl.gz")
+		status, _, stderr = runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--groups", "c", "x.jsonl.gz")
 		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "x.jsonl.gz:") || !strings.Contains(stderr, "unexpected EOF") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
@@ -468,7 +468,7 @@ func TestAgainstGroups(t *testing.T) {
 		files := map[string]string{"old.jsonl": old, "new.jsonl": new, "with": ""}
 		var want string
 		for _, extra := range [][]string{{"--pairs", "p"}, {"--workers", "1"}} {
-			args := append([]string{"--distance", "9", "--against", "old.jsonl", "--clusters", "c"}, append(extra, "new.jsonl")...)
+			args := append([]string{"--distance", "9", "--against", "old.jsonl", "--groups", "c"}, append(extra, "new.jsonl")...)
 			status, _, stderr := runIn(t, files, "", args...)
 			if status != 0 {
 				t.Fatal(stderr)
@@ -484,10 +484,10 @@ func TestAgainstGroups(t *testing.T) {
 	os.WriteFile("target", nil, 0o640)
 	os.Symlink("target", "link")
 	os.WriteFile("x.jsonl", []byte(three), 0o644)
-	if status := run([]string{"dedup", "--method", "simhash", "--clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
+	if status := run([]string{"dedup", "--method", "simhash", "--groups", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
 		t.Error("a link was replaced")
 	}
-	if status := run([]string{"dedup", "--method", "simhash", "--clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
+	if status := run([]string{"dedup", "--method", "simhash", "--groups", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
 		t.Error("an input was overwritten")
 	}
 }

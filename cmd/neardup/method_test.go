@@ -26,7 +26,7 @@ func TestMinHashMethod(t *testing.T) {
 		{"--method minhash --values 1024 --tokenizer words", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"},
 	} {
 		for _, workers := range []string{"1", "3"} {
-			args := append(strings.Fields(test.args), "--workers", workers, "--pairs", "pairs", "--clusters", "clusters", "x.jsonl")
+			args := append(strings.Fields(test.args), "--workers", workers, "--pairs", "pairs", "--groups", "clusters", "x.jsonl")
 			if status, _, stderr := runIn(t, files, "", args...); status != 0 {
 				t.Fatalf("%s: %s", test.args, stderr)
 			}
@@ -37,7 +37,7 @@ func TestMinHashMethod(t *testing.T) {
 				t.Errorf("%s: groups %q, want %q", test.args, got, test.clusters)
 			}
 			// Without --pairs, groups are found in a different way.
-			if status, _, stderr := runIn(t, files, "", append(strings.Fields(test.args), "--clusters", "clusters", "x.jsonl")...); status != 0 || read(t, "clusters") != test.clusters {
+			if status, _, stderr := runIn(t, files, "", append(strings.Fields(test.args), "--groups", "clusters", "x.jsonl")...); status != 0 || read(t, "clusters") != test.clusters {
 				t.Errorf("%s: groups without pairs %q %s", test.args, read(t, "clusters"), stderr)
 			}
 		}
@@ -84,14 +84,14 @@ func TestMetadata(t *testing.T) {
 			args = []string{"--metadata", " keywords , tags", "x.csv"}
 			test.pairs = "a\tb\t1.0000\n"
 		}
-		if status, _, stderr := runIn(t, files, "", append([]string{"--pairs", "pairs", "--clusters", "clusters"}, args...)...); status != 0 {
+		if status, _, stderr := runIn(t, files, "", append([]string{"--pairs", "pairs", "--groups", "clusters"}, args...)...); status != 0 {
 			t.Fatalf("%s: %s", test.args, stderr)
 		}
 		if got := read(t, "pairs"); got != test.pairs {
 			t.Errorf("%s: %q, want %q", test.args, got, test.pairs)
 		}
 		groups := read(t, "clusters")
-		if status, _, stderr := runIn(t, files, "", append([]string{"--clusters", "clusters"}, args...)...); status != 0 || read(t, "clusters") != groups {
+		if status, _, stderr := runIn(t, files, "", append([]string{"--groups", "clusters"}, args...)...); status != 0 || read(t, "clusters") != groups {
 			t.Errorf("%s: groups %q, with pairs %q %s", test.args, read(t, "clusters"), groups, stderr)
 		}
 	}
@@ -131,7 +131,7 @@ func TestMetadata(t *testing.T) {
 
 func TestMethodFlags(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"--method cos x", `--method "cos"`}, {"--method auto --tokenizer words x", "--tokenizer can only be used with --method cosine, minhash, simhash"}, {"--method auto --group x x", `--group "x"`}, {"--method cosine --keep x x", `--keep "x"`}, {"--method minhash --probability 0.6 x", "--probability can only be used with --method auto, cosine"}, {"--method auto --probability 0.6 --similarity 0.5 x", "cannot be used together"}, {"--method auto --bias 21 x", "--bias 21"}, {"--method auto --similarity 1.5 x", "--similarity 1.5"}, {"--method minhash --bits 128 x", "--bits can only be used with --method simhash"}, {"--similarity 0.5 x", "--similarity can only be used with --method auto, cosine, minhash"},
+		{"--method cos x", `--method "cos"`}, {"--method auto --tokenizer words x", "--tokenizer can only be used with --method cosine, minhash, simhash"}, {"--method auto --linkage x x", `--group "x"`}, {"--method cosine --keep x x", `--keep "x"`}, {"--method minhash --probability 0.6 x", "--probability can only be used with --method auto, cosine"}, {"--method auto --probability 0.6 --similarity 0.5 x", "cannot be used together"}, {"--method auto --bias 21 x", "--bias 21"}, {"--method auto --similarity 1.5 x", "--similarity 1.5"}, {"--method minhash --bits 128 x", "--bits can only be used with --method simhash"}, {"--similarity 0.5 x", "--similarity can only be used with --method auto, cosine, minhash"},
 		{"--method minhash --similarity 0 x", "--similarity 0"}, {"--method minhash --similarity NaN x", "--similarity NaN"}, {"--method minhash --values 8 x", "--values 8"},
 		{"--method minhash --metadata keywords x", "--metadata can only be used with"}, {"--content 0.5 x", "only be used with --metadata"}, {"--metadata k --content 2 x", "--content 2"}, {"--metadata k --score=-1 x", "--score -1"},
 		{"--metadata k --distance 3 x", "--distance cannot be used with --metadata"}, {"--metadata text x", "must name different fields"}, {"--metadata a,a x", "must name different fields"}, {"--metadata k --save x.fp x", "saved fingerprints"},

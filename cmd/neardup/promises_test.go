@@ -51,7 +51,7 @@ func TestOverwritesNothing(t *testing.T) {
 	}
 	each(func(name, text string) { all[name] = text })
 	for args, want := range map[string]string{
-		"dedup --files-from list.csv --clusters list.csv":                          "list.csv: the same file is an input and an output",
+		"dedup --files-from list.csv --groups list.csv":                            "list.csv: the same file is an input and an output",
 		"records in.jsonl --schema schema.jsonl --out schema.jsonl":                "schema.jsonl: the same file is an input and an output",
 		"dedup in.jsonl --method simhash --secret secret.jsonl --out secret.jsonl": "secret.jsonl: the same file is an input and an output",
 		"diff k1.csv k2.csv --out k2.csv":                                          "k2.csv: the same file is an input and an output",
@@ -128,7 +128,7 @@ func TestPairsWithoutRoom(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "p.csv")); err == nil {
 			t.Errorf("%s: there are pairs", method)
 		}
-		if status, stderr := call("--clusters", "c.csv"); status != 0 {
+		if status, stderr := call("--groups", "c.csv"); status != 0 {
 			t.Errorf("%s: status %d, %s", method, status, stderr)
 		}
 	}
@@ -195,7 +195,7 @@ func TestNames(t *testing.T) {
 			t.Skip("no such names: ", err)
 		}
 	}
-	for _, args := range []string{"dedup t -q --audit audit.csv --pairs p.jsonl", "verify audit.csv t", "rethreshold p.jsonl t -q --clusters k.tsv", "dedup t -q --pairs p.tsv", "rethreshold p.tsv t -q --clusters k.csv"} {
+	for _, args := range []string{"dedup t -q --audit audit.csv --pairs p.jsonl", "verify audit.csv t", "rethreshold p.jsonl t -q --groups k.tsv", "dedup t -q --pairs p.tsv", "rethreshold p.tsv t -q --groups k.csv"} {
 		if status, _, stderr := inDirectory(t, dir, strings.Fields(args)...); status != 0 {
 			t.Errorf("%s: status %d, %s", args, status, stderr)
 		}

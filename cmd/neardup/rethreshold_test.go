@@ -34,9 +34,9 @@ func TestRethreshold(t *testing.T) {
 	for _, pairs := range []string{"pairs.csv", "pairs.jsonl", "pairs.tsv"} {
 		ok("dedup -q --probability 0.05 --kinds all --pairs " + pairs + " v.jsonl")
 		removed := map[int]bool{}
-		for _, flags := range []string{"", "--probability 0.95", "--probability 0.2 --kinds all", "--group chains", "--group complete --keep longest", "--keep newest"} {
-			ok("dedup -q --clusters a.csv --out a.jsonl --annotate a.out.jsonl " + flags + " v.jsonl")
-			ok("rethreshold -q --clusters b.csv --out b.jsonl --annotate b.out.jsonl --audit audit.csv " + flags + " " + pairs + " v.jsonl")
+		for _, flags := range []string{"", "--probability 0.95", "--probability 0.2 --kinds all", "--linkage single", "--linkage complete --keep longest", "--keep newest"} {
+			ok("dedup -q --groups a.csv --out a.jsonl --annotate a.out.jsonl " + flags + " v.jsonl")
+			ok("rethreshold -q --groups b.csv --out b.jsonl --annotate b.out.jsonl --audit audit.csv " + flags + " " + pairs + " v.jsonl")
 			for _, name := range []string{".csv", ".jsonl", ".out.jsonl"} {
 				if a, b := read(t, "a"+name), read(t, "b"+name); a != b {
 					t.Errorf("%s %s: %s\n%s\nand not\n%s", pairs, flags, name, b, a)
@@ -51,11 +51,11 @@ func TestRethreshold(t *testing.T) {
 	}
 	// Labels: two of the first page are different, and two pages are the same.
 	os.WriteFile(filepath.Join(dir, "labels.jsonl"), []byte(`{"a":"0-0","b":"0-1","same":false}`+"\n"+`{"a":"5-0","b":"0-0","same":true}`+"\n"+`{"keep":"1-2","instead":"1-0"}`+"\n"), 0o666)
-	ok("rethreshold -q --clusters l.tsv --labels labels.jsonl --group chains pairs.jsonl v.jsonl")
+	ok("rethreshold -q --groups l.tsv --labels labels.jsonl --linkage single pairs.jsonl v.jsonl")
 	if got := read(t, "l.tsv"); !strings.Contains(got, "1-0\t1-2\n1-1\t1-2\n1-2\t1-2\n1-3\t1-2\n") {
 		t.Errorf("with a choice: %s", got)
 	}
-	ok("rethreshold -q --clusters l.tsv --labels labels.jsonl --probability 0.99999 pairs.jsonl v.jsonl")
+	ok("rethreshold -q --groups l.tsv --labels labels.jsonl --probability 0.99999 pairs.jsonl v.jsonl")
 	if got := read(t, "l.tsv"); !strings.Contains(got, "0-1\t0-1\n") || !strings.Contains(got, "5-0\t0-0\n") {
 		t.Errorf("with labels: %s", got)
 	}
@@ -69,7 +69,7 @@ func TestRethreshold(t *testing.T) {
 		"nan.csv v.jsonl":                                           "must be from 0 to 1",
 		"self.csv v.jsonl":                                          "one document twice",
 		"dist.tsv v.jsonl":                                          "for distances and scores, dedup decides",
-		"--clusters pairs.csv pairs.csv v.jsonl":                    "pairs.csv: the same file is an input and an output",
+		"--groups pairs.csv pairs.csv v.jsonl":                      "pairs.csv: the same file is an input and an output",
 		"nosuch.csv v.jsonl":                                        "nosuch.csv: no such file",
 		"--kinds revised pairs.jsonl v.jsonl":                       "name identical",
 		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another file says the opposite",

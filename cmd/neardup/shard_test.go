@@ -21,7 +21,7 @@ import (
 // The tests of calls that are divided among processes (--shard, merge): the outputs are those of one call.
 
 // shardedOutputs are all outputs, by the names of the flags, and their files.
-var shardedOutputs = map[string]string{"pairs": "pairs.csv", "clusters": "clusters.jsonl", "out": "out.jsonl", "annotate": "annotated.csv", "audit": "audit.csv", "report": "report.html"}
+var shardedOutputs = map[string]string{"pairs": "pairs.csv", "groups": "clusters.jsonl", "out": "out.jsonl", "annotate": "annotated.csv", "audit": "audit.csv", "report": "report.html"}
 
 // outputFlagsIn are the flags for all outputs in a folder, or for all but the page, which takes long.
 func outputFlagsIn(dir string, withPage bool) (flags []string) {
@@ -131,7 +131,7 @@ func TestShards(t *testing.T) {
 	all := strings.Join(lines, "\n") + "\n"
 	os.WriteFile("all.jsonl", []byte(all), 0o666)
 	checkShards(t, true, "all.jsonl")
-	checkShards(t, false, "--keep", "longest", "--group", "chains", "--kinds", "all", "--empty", "drop", "all.jsonl")
+	checkShards(t, false, "--keep", "longest", "--linkage", "single", "--kinds", "all", "--empty", "drop", "all.jsonl")
 	checkShards(t, false, "--method", "cosine", "--similarity", "0.5", "all.jsonl")
 	if status, _, stderr := callHere("dedup", "-q", "--method", "cosine", "--similarity", "0.5", "--weights", "logidf", "--stats", "stats", "--boilerplate", "3", "--lines", "lines", "all.jsonl"); status != 0 {
 		t.Fatal(stderr)
@@ -175,7 +175,7 @@ func TestBadShards(t *testing.T) {
 	t.Chdir(t.TempDir())
 	os.WriteFile("in.jsonl", []byte(strings.Join(revisions(1, 200), "\n")), 0o666)
 	dedup := func(shard, dir string, more ...string) []string {
-		return append([]string{"dedup", "--shard", shard, "--state", dir, "--clusters", "c"}, append(more, "in.jsonl")...)
+		return append([]string{"dedup", "--shard", shard, "--state", dir, "--groups", "c"}, append(more, "in.jsonl")...)
 	}
 	fail, work := calls(t)
 	for _, shard := range []string{"0/2", "3/2", "1", "1/2/3", "x", "1/0", "-1/2", "1/100000"} {
@@ -248,11 +248,11 @@ func TestShardsTwice(t *testing.T) {
 	lines[1900] = lines[3]
 	os.WriteFile("in.jsonl", []byte(strings.Join(lines, "\n")), 0o666)
 	for k := 1; k <= 2; k++ {
-		if status, _, stderr := callHere("dedup", "--shard", fmt.Sprintf("%d/2", k), "--state", fmt.Sprint(k), "--clusters", "c", "in.jsonl"); status != 0 {
+		if status, _, stderr := callHere("dedup", "--shard", fmt.Sprintf("%d/2", k), "--state", fmt.Sprint(k), "--groups", "c", "in.jsonl"); status != 0 {
 			t.Fatal(stderr)
 		}
 	}
-	_, _, want := callHere("dedup", "--clusters", "c", "in.jsonl")
+	_, _, want := callHere("dedup", "--groups", "c", "in.jsonl")
 	if status, _, got := callHere("merge", "1", "2"); status != 1 || got != want || !strings.Contains(got, "in.jsonl:1901: ") {
 		t.Errorf("%d: %s\nand not\n%s", status, got, want)
 	}
@@ -283,22 +283,22 @@ func TestShardsFiles(t *testing.T) {
 	fail, work := calls(t)
 	os.Mkdir("d", 0o777)
 	os.WriteFile("d/part.texts", []byte(read(t, "in.jsonl")), 0o666)
-	fail("an input and an output", "dedup", "--format", "jsonl", "--shard", "1/1", "--state", "d", "--clusters", "c", "d/part.texts")
-	fail("is there already", "dedup", "--shard", "1/1", "--state", "d", "--clusters", "c", "in.jsonl")
+	fail("an input and an output", "dedup", "--format", "jsonl", "--shard", "1/1", "--state", "d", "--groups", "c", "d/part.texts")
+	fail("is there already", "dedup", "--shard", "1/1", "--state", "d", "--groups", "c", "in.jsonl")
 	if read(t, "d/part.texts") != read(t, "in.jsonl") {
 		t.Error("a file was overwritten")
 	}
 	os.Mkdir("p", 0o777)
-	work("dedup", "--shard", "1/1", "--state", "p", "--clusters", "p/part.links", "in.jsonl")
+	work("dedup", "--shard", "1/1", "--state", "p", "--groups", "p/part.links", "in.jsonl")
 	os.WriteFile("p/part.links", nil, 0o666)
 	fail("also an output", "merge", "p")
-	fail("no folder", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "none/c", "in.jsonl")
+	fail("no folder", "dedup", "--shard", "1/1", "--state", "q", "--groups", "none/c", "in.jsonl")
 	fail("cannot be written", "dedup", "--shard", "1/1", "--state", "q", "--out", "x.unknown", "in.jsonl")
-	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "c\xff", "in.jsonl")
+	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--groups", "c\xff", "in.jsonl")
 	os.WriteFile("in\xff.jsonl", []byte(read(t, "in.jsonl")), 0o666)
-	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "c", "in\xff.jsonl")
-	work("dedup", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "in.jsonl")
-	work("dedup", "--shard", "1/1", "--state", "l", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "in.jsonl")
+	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--groups", "c", "in\xff.jsonl")
+	work("dedup", "--boilerplate", "3", "--lines", "lines", "--groups", "c", "in.jsonl")
+	work("dedup", "--shard", "1/1", "--state", "l", "--boilerplate", "3", "--lines", "lines", "--groups", "c", "in.jsonl")
 	os.Rename("lines", "other")
 	fail("is not there", "merge", "l")
 	if _, err := os.Stat("lines"); err == nil {
@@ -309,12 +309,12 @@ func TestShardsFiles(t *testing.T) {
 		fmt.Fprintf(&common, "{\"id\":\"%d\",\"text\":\"a line that is common to all\\nand one of its own: %d\"}\n", i, i)
 	}
 	os.WriteFile("common.jsonl", []byte(common.String()), 0o666)
-	work("dedup", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "common.jsonl")
+	work("dedup", "--boilerplate", "3", "--lines", "lines", "--groups", "c", "common.jsonl")
 	fail("has changed", "merge", "l")
 	os.WriteFile("secret", []byte("a secret of 16 bytes and more"), 0o666)
-	work("dedup", "--shard", "1/2", "--state", "s1", "--secret", "secret", "--clusters", "c", "in.jsonl")
+	work("dedup", "--shard", "1/2", "--state", "s1", "--secret", "secret", "--groups", "c", "in.jsonl")
 	os.WriteFile("secret", []byte("another secret of 16 bytes and more"), 0o666)
-	work("dedup", "--shard", "2/2", "--state", "s2", "--secret", "secret", "--clusters", "c", "in.jsonl")
+	work("dedup", "--shard", "2/2", "--state", "s2", "--secret", "secret", "--groups", "c", "in.jsonl")
 	fail("other flags", "merge", "s1", "s2")
 }
 
@@ -327,9 +327,9 @@ func TestShardKilled(t *testing.T) {
 	t.Chdir(t.TempDir())
 	os.WriteFile("in.jsonl", []byte(strings.Join(revisions(4, 4000), "\n")), 0o666)
 	shard := func(k int) *exec.Cmd {
-		return exec.Command(program, "dedup", "--shard", fmt.Sprintf("%d/2", k), "--state", fmt.Sprint("p", k), "--clusters", "merged", "in.jsonl")
+		return exec.Command(program, "dedup", "--shard", fmt.Sprintf("%d/2", k), "--state", fmt.Sprint("p", k), "--groups", "merged", "in.jsonl")
 	}
-	if status, _, stderr := callHere("dedup", "--clusters", "whole", "in.jsonl"); status != 0 {
+	if status, _, stderr := callHere("dedup", "--groups", "whole", "in.jsonl"); status != 0 {
 		t.Fatal(stderr)
 	}
 	want := read(t, "whole")

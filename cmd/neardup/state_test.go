@@ -60,7 +60,7 @@ func TestState(t *testing.T) {
 	}
 	var got []string
 	for _, part := range parts {
-		if status, err := dedup("--similarity", "0.5", "--state", "kept", "--pairs", "pairs", "--clusters", "clusters", "--out", "left.jsonl", part); status != 0 {
+		if status, err := dedup("--similarity", "0.5", "--state", "kept", "--pairs", "pairs", "--groups", "clusters", "--out", "left.jsonl", part); status != 0 {
 			t.Fatal(err)
 		}
 		got = append(got, pairsOf(t, "pairs")...)
@@ -87,7 +87,7 @@ func TestState(t *testing.T) {
 		t.Error("a run that has failed has not ended")
 	}
 	write("other.jsonl", []string{`{"id":"y","text":"Some other text!"}`})
-	if status, err := dedup("--state", "kept", "--clusters", "clusters", "other.jsonl"); status != 0 || read(t, "clusters") != "y\ty\n" {
+	if status, err := dedup("--state", "kept", "--groups", "clusters", "other.jsonl"); status != 0 || read(t, "clusters") != "y\ty\n" {
 		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
 	}
 	// One that was killed must be repeated.
@@ -96,7 +96,7 @@ func TestState(t *testing.T) {
 		t.Errorf("status %d, %s", status, err)
 	}
 	os.Remove("kept/run")
-	if status, err := dedup("--skip-bad", "--state", "kept", "--clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\ty\n" {
+	if status, err := dedup("--skip-bad", "--state", "kept", "--groups", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\ty\n" {
 		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
 	}
 	if status, err := dedup("--state", "kept", "--normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {
@@ -240,7 +240,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatalf("%d %s%s", status, out.String(), errs.String())
 	}
 	out.Reset()
-	if status := run([]string{"dedup", "-q", "--state", "state", "--clusters", "-", "x.jsonl"}, &cli.Outputs{}, nil, &out, &errs); status != 0 || out.String() != "new\ta9\n" {
+	if status := run([]string{"dedup", "-q", "--state", "state", "--groups", "-", "x.jsonl"}, &cli.Outputs{}, nil, &out, &errs); status != 0 || out.String() != "new\ta9\n" {
 		t.Errorf("%d %q %s", status, out.String(), errs.String())
 	}
 }

@@ -26,7 +26,7 @@ func TestTogether(t *testing.T) {
 	}
 	var want, said string
 	for _, workers := range []int{1, 3, 16} {
-		outputs := map[string]string{"--pairs": "p.tsv", "--clusters": "c.tsv", "--out": "o.jsonl.gz", "--annotate": "n.csv", "--audit": "a.csv", "--report": "r.html"}
+		outputs := map[string]string{"--pairs": "p.tsv", "--groups": "c.tsv", "--out": "o.jsonl.gz", "--annotate": "n.csv", "--audit": "a.csv", "--report": "r.html"}
 		args := []string{"dedup", "--same-id", "number", "--workers", fmt.Sprint(workers)}
 		for flag, path := range outputs {
 			args = append(args, flag, path)
@@ -36,7 +36,7 @@ func TestTogether(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		got := ""
-		for _, flag := range []string{"--pairs", "--clusters", "--out", "--annotate", "--audit"} {
+		for _, flag := range []string{"--pairs", "--groups", "--out", "--annotate", "--audit"} {
 			text := read(t, outputs[flag])
 			if flag == "--audit" { // the settings name the workers, and the outputs in any order
 				var rows []string

@@ -128,7 +128,7 @@ func TestLastingGroups(t *testing.T) {
 		text := strings.Join(append([]string{"council", "road", "bridge", "school", "garden", "river", "harbour", "station", "market", "castle", "meadow", "chapel", "forest", "orchard", "cottage"}[:changed], words[changed:]...), " ")
 		name := fmt.Sprintf("day%d", day)
 		os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(fmt.Sprintf(`{"id":%q,"text":%q}`+"\n"+`{"id":"other%d","text":"Something else, number %d of its kind %s"}`+"\n", name, text, day, day, strings.Repeat(fmt.Sprint("w", day, " "), 9))), 0o666)
-		status, out, errs := inDirectory(t, dir, "dedup", "-q", "--similarity", "0.6", "--state", "s", "--clusters", name+".csv", "--annotate", name+".jsonl.out.jsonl", "--audit", "audit.jsonl", name+".jsonl")
+		status, out, errs := inDirectory(t, dir, "dedup", "-q", "--similarity", "0.6", "--state", "s", "--groups", name+".csv", "--annotate", name+".jsonl.out.jsonl", "--audit", "audit.jsonl", name+".jsonl")
 		if status != 0 {
 			t.Fatal(out, errs)
 		}
@@ -142,7 +142,7 @@ func TestLastingGroups(t *testing.T) {
 	}
 	// The document that names the group comes again: the next one names it.
 	os.WriteFile(filepath.Join(dir, "again.jsonl"), []byte(`{"id":"day0","text":"`+strings.Join(words, " ")+`"}`), 0o666)
-	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--similarity", "0.6", "--state", "s", "--clusters", "again.csv", "again.jsonl"); status != 0 || !strings.HasSuffix(read(t, "again.csv"), "day0,day1,day1,4\n") {
+	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--similarity", "0.6", "--state", "s", "--groups", "again.csv", "again.jsonl"); status != 0 || !strings.HasSuffix(read(t, "again.csv"), "day0,day1,day1,4\n") {
 		t.Errorf("again: %s%s", read(t, "again.csv"), errs)
 	}
 	b := []byte(read(t, "s/groups"))

@@ -17,7 +17,7 @@ import (
 // A Method says when two documents are near-duplicates.
 type Method struct {
 	Name      string
-	Group     string // auto, cosine: what a group is, see Linkage
+	Joins     string // auto, cosine: what joins a group, see Linkage
 	Keep      string // auto, cosine: which document of a group to keep, see Prefers
 	Weighs    bool   // cosine: --weights was given
 	Bits      int    // of fingerprints
@@ -35,8 +35,8 @@ type Border struct {
 	Kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
 }
 
-// linkages has what --group can name.
-var linkages = map[string]neardup.Linkage{"centres": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "chains": neardup.SingleLinkage}
+// linkages has what --linkage can name.
+var linkages = map[string]neardup.Linkage{"centre": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "single": neardup.SingleLinkage}
 
 // preferences has what --keep can name. A preference reports whether document a is better to keep than b, by
 // their numbers and lengths.
@@ -46,8 +46,8 @@ var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 	"newest":  func(a, _, b, _ int) bool { return a > b },
 }
 
-// Linkage returns what --group names.
-func (m *Method) Linkage() neardup.Linkage { return linkages[m.Group] }
+// Linkage returns what --linkage names.
+func (m *Method) Linkage() neardup.Linkage { return linkages[m.Joins] }
 
 // Prefers returns what --keep names: whether document a is better to keep than b, by their numbers and lengths.
 func (m *Method) Prefers() func(a, lengthA, b, lengthB int) bool { return preferences[m.Keep] }
@@ -92,7 +92,7 @@ func MethodsOf(name string) []string {
 		{"values", "minhash"},
 		{"similarity", "auto cosine minhash"},
 		{"kinds probability bias", "auto cosine"},
-		{"group", "auto cosine minhash simhash"},
+		{"linkage", "auto cosine minhash simhash"},
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
@@ -144,8 +144,8 @@ func (o *Options) setMethod(given map[string]bool) string {
 // check checks the values of the flags.
 func (m *Method) check(given map[string]bool) string {
 	switch {
-	case linkages[m.Group] == 0 && m.Group != "centres":
-		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.Group)
+	case linkages[m.Joins] == 0 && m.Joins != "centre":
+		return fmt.Sprintf("--linkage %q: must be centre, complete or single", m.Joins)
 	case preferences[m.Keep] == nil:
 		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.Keep)
 	case m.Bits != 64 && m.Bits != 128:

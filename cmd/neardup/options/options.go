@@ -72,7 +72,7 @@ type Features struct {
 
 // Writing says what is written, and where to.
 type Writing struct {
-	Out, Annotate, Pairs, Clusters, Audit, Report, Save string // paths; "" for nothing
+	Out, Annotate, Pairs, Groups, Audit, Report, Save string // paths; "" for nothing
 	Tables
 	JSON, Quiet, ExitCode bool
 }
@@ -91,7 +91,7 @@ func (o *Options) FingerprintFiles() bool {
 }
 
 // OwnFlags are those of one call, which estimate does not pass on.
-var OwnFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row workers shard")
+var OwnFlags = strings.Fields("method pairs groups out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row workers shard")
 
 // Check returns what is wrong with the flags, or "".
 func (o *Options) Check(given map[string]bool) (wrong string) {

@@ -15,7 +15,7 @@ import (
 
 // CheckPaths checks the names of the outputs.
 func (o *Options) CheckPaths() string {
-	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"clusters", o.Clusters}, {"audit", o.Audit}, {"passages", o.Passages}, {"coverage", o.Coverage}, {"leaks", o.Leaks}, {"items", o.Items}} {
+	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"groups", o.Groups}, {"audit", o.Audit}, {"passages", o.Passages}, {"coverage", o.Coverage}, {"leaks", o.Leaks}, {"items", o.Items}} {
 		if f := input.FormatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
 			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
 		}
@@ -72,7 +72,7 @@ func BothWays(path string) error {
 
 // Paths returns the paths of the outputs, "" for those that are not wanted.
 func (o *Writing) Paths() []string {
-	return []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items}
+	return []string{o.Pairs, o.Groups, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items}
 }
 
 // Existing returns the outputs that are there already.

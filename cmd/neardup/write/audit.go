@@ -29,7 +29,7 @@ import (
 var AuditColumns = []string{"removed", "at", "kept", "kept_at", "group", "size", "similarity", "kind", "probability", "shared", "text_sha256", "kept_text_sha256", "sha256", "kept_sha256", "settings"}
 
 // audit writes a row for each document that is removed. The similarity is not known if other documents
-// connect the two (--group chains). The place and the text are not known of a document of an earlier call.
+// connect the two (--linkage single). The place and the text are not known of a document of an earlier call.
 func (r *Results) audit(w *cli.Output) error {
 	sums, wait := r.sums() // while the texts are read
 	texts, err := r.textsOfGroups()

@@ -76,7 +76,7 @@ func (r *Results) pairs(w *cli.Output) error {
 // clusters writes the id of each new document and the id of the document that its group keeps,
 // in the order of the input. Tables whose columns have names also have the name and the size of the group.
 func (r *Results) clusters(w *cli.Output) error {
-	t, sizes := output.NewTable(w, r.Options.Clusters, "id", "kept", "group", "size"), r.Groups.Sizes()
+	t, sizes := output.NewTable(w, r.Options.Groups, "id", "kept", "group", "size"), r.Groups.Sizes()
 	err := t.Rows(r.Options.Workers, r.New(), func(i int) ([]any, error) {
 		i += r.Old
 		values := []any{r.Doc(i).ID, r.Doc(int(r.Groups.Kept[i])).ID}
@@ -93,7 +93,7 @@ func ReadClusters(path string, use func(id, kept string) error) error {
 	return output.ReadTable(path, []string{"id", "kept"}, func(_ int32, row map[string]string) error {
 		kept, ok := row["kept"]
 		if !ok {
-			return errors.New("not two ids, as --clusters writes them")
+			return errors.New("not two ids, as --groups writes them")
 		}
 		return use(row["id"], kept)
 	})

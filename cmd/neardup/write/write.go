@@ -39,7 +39,7 @@ type Outputs struct {
 // Create makes the outputs, before anything is read. It returns an error if one of them cannot be written in its format.
 func Create(c *corpus.Corpus, o *options.Writing, outs *cli.Outputs, stdout io.Writer) (to *Outputs, err error) {
 	to = &Outputs{}
-	to.Summary, err = outs.CreateAll(stdout, c.Log.Errors, cli.Path{Name: o.Pairs, To: &to.pairs}, cli.Path{Name: o.Clusters, To: &to.clusters},
+	to.Summary, err = outs.CreateAll(stdout, c.Log.Errors, cli.Path{Name: o.Pairs, To: &to.pairs}, cli.Path{Name: o.Groups, To: &to.clusters},
 		cli.Path{Name: o.Out, To: &to.out}, cli.Path{Name: o.Annotate, To: &to.annotated}, cli.Path{Name: o.Audit, To: &to.audit},
 		cli.Path{Name: o.Report, To: &to.report}, cli.Path{Name: o.Save, To: &to.save})
 	if err != nil {
