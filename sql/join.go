@@ -58,48 +58,73 @@ func (j Join) normal() (Join, error) {
 	j.Prefix, j.ID = cmp.Or(j.Prefix, "neardup"), cmp.Or(j.ID, "id")
 	j.Fingerprint, j.High, j.Bits = cmp.Or(j.Fingerprint, "fingerprint"), cmp.Or(j.High, "fingerprint_high"), cmp.Or(j.Bits, 64)
 	j.Distance, j.Values, j.Similarity, j.Rounds = cmp.Or(j.Distance, 3), cmp.Or(j.Values, 128), cmp.Or(j.Similarity, 0.6), cmp.Or(j.Rounds, 12)
-	fail := func(err error) (Join, error) { return j, fmt.Errorf("neardupsql: %w", err) }
-	if err := j.Dialect.check(); err != nil {
-		return fail(err)
+	err := j.checkNames()
+	switch {
+	case err != nil:
+	case j.Rounds < 1 || j.Rounds > 100:
+		err = fmt.Errorf("Rounds must be 1 to 100, not %d", j.Rounds)
+	case j.Signature == "":
+		err = j.chooseBlocks()
+	default:
+		err = j.chooseBanding()
 	}
-	for what, name := range map[string]string{"Table": j.Table, "Prefix": j.Prefix, "ID": j.ID, "Fingerprint": j.Fingerprint, "High": j.High, "Signature": j.Signature} {
+	if err != nil {
+		return j, fmt.Errorf("neardupsql: %w", err)
+	}
+	return j, nil
+}
+
+// checkNames checks the dialect and the names of tables and columns. Names are quoted, so nearly all are possible; control characters, line
+// ends, and what the engines take for quotes or escapes are not.
+func (j *Join) checkNames() error {
+	if err := j.Dialect.check(); err != nil {
+		return err
+	}
+	for _, field := range [][2]string{{"Table", j.Table}, {"Prefix", j.Prefix}, {"ID", j.ID}, {"Fingerprint", j.Fingerprint}, {"High", j.High}, {"Signature", j.Signature}} {
+		what, name := field[0], field[1]
 		_, closed := parts(name)
-		if !closed || name == "" && what == "Table" || strings.ContainsFunc(name, func(r rune) bool {
-			return r < ' ' || r == '\\' || r == '`' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85
-		}) {
-			return fail(fmt.Errorf("%s %q is no name", what, name))
+		if !closed || name == "" && what == "Table" || strings.ContainsFunc(name, isRefused) {
+			return fmt.Errorf("%s %q is not a valid name", what, name)
 		}
 	}
 	made, _ := parts(j.Prefix + "_document_pairs")
 	if longest := made[len(made)-1]; j.Dialect == PostgreSQL && len(longest) > 63 {
-		return fail(fmt.Errorf("Prefix %q: PostgreSQL cuts off the name %s, which has more than 63 bytes", j.Prefix, longest))
+		return fmt.Errorf("Prefix %q is too long: PostgreSQL cuts %s off after 63 bytes", j.Prefix, longest)
 	}
-	switch {
-	case j.Rounds < 1 || j.Rounds > 100:
-		return fail(fmt.Errorf("%d rounds; there can be 1 to 100", j.Rounds))
-	case j.Signature == "":
-		if j.Distance < 1 {
-			return fail(fmt.Errorf("distance %d; it must be 1 or more", j.Distance))
-		}
-		if j.Blocks == 0 && j.Distance < j.Bits {
-			j.Blocks = blocks.Choose(cmp.Or(j.Documents, 1e7), j.Bits, j.Distance)
-		}
-		if err := blocks.Check(j.Bits, j.Blocks, j.Distance); err != nil {
-			return fail(err)
-		}
-	case j.Values < 16 || j.Values > 4096:
-		return fail(fmt.Errorf("%d values; there can be 16 to 4096", j.Values))
-	case !(j.Similarity > 0 && j.Similarity <= 1):
-		return fail(fmt.Errorf("similarity %g; it must be above 0 and at most 1", j.Similarity))
-	default:
-		if j.Banding == (neardup.Banding{}) {
-			j.Banding = neardup.MinHash{Values: j.Values}.Banding(j.Similarity)
-		}
-		if b := j.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > j.Values/b.Rows {
-			return fail(fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, j.Values))
-		}
+	return nil
+}
+
+// isRefused reports whether a character cannot be in a name.
+func isRefused(r rune) bool {
+	return r < ' ' || r == '\\' || r == '`' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85
+}
+
+// chooseBlocks checks what fingerprints are joined by, and sets Blocks if it is 0.
+func (j *Join) chooseBlocks() error {
+	if j.Distance < 1 {
+		return fmt.Errorf("Distance must be 1 or more, not %d", j.Distance)
 	}
-	return j, nil
+	if j.Blocks == 0 && j.Distance < j.Bits {
+		j.Blocks = blocks.Choose(cmp.Or(j.Documents, 1e7), j.Bits, j.Distance)
+	}
+	return blocks.Check(j.Bits, j.Blocks, j.Distance)
+}
+
+// chooseBanding checks what signatures are joined by, and sets Banding if it is zero.
+func (j *Join) chooseBanding() error {
+	if j.Values < 16 || j.Values > 4096 {
+		return fmt.Errorf("Values must be 16 to 4096, not %d", j.Values)
+	}
+	if !(j.Similarity > 0 && j.Similarity <= 1) {
+		return fmt.Errorf("Similarity must be above 0 and at most 1, not %g", j.Similarity)
+	}
+	if j.Banding == (neardup.Banding{}) {
+		j.Banding = neardup.MinHash{Values: j.Values}.Banding(j.Similarity)
+	}
+	if b := j.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > j.Values/b.Rows {
+		return fmt.Errorf("Banding of %d bands of %d rows does not fit into %d values", b.Bands, b.Rows, j.Values)
+	}
+	return nil
 }
 
 // table returns the quoted name of a table that the join makes.
