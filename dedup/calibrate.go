@@ -154,77 +154,53 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	return c, nil
 }
 
-// logit returns the logarithm of the odds, cut off where a probability is as good as certain.
-func logit(p float64) float64 {
-	p = min(max(p, 1e-12), 1-1e-12)
-	return exact.Ln(p / (1 - p))
-}
-
-// labelled returns the labels by the positions of the contents, the smaller one first.
+// labelled returns the labels by the positions of the contents, the smaller one first. Labels of documents without features, or of two with one
+// content, teach nothing and are left out.
 func (s *snapshot[ID]) labelled(labels []Label[ID]) (map[[2]int32]bool, error) {
-	there, content := map[ID]bool{}, map[ID]int32{} // of the documents that have labels
+	positions := s.positionsOf(labels)
+	said, documents := map[[2]int32]bool{}, map[[2]ID]bool{}
 	for _, l := range labels {
-		there[l.A], there[l.B] = false, false
-	}
-	for at := range living(&s.docs) {
-		if _, ok := there[s.name(at)]; ok {
-			there[s.name(at)] = true
-			if i := s.contentOf(at); i >= 0 {
-				content[s.name(at)] = i
-			}
-		}
-	}
-	said := map[[2]int32]bool{}
-	documents := map[[2]ID]bool{}
-	for _, l := range labels {
-		for _, id := range []ID{l.A, l.B} {
-			if !there[id] {
-				return nil, fmt.Errorf("neardup: there is no document %v", id)
-			}
-		}
-		if l.A == l.B {
+		a, isThereA := positions[l.A]
+		b, isThereB := positions[l.B]
+		switch {
+		case !isThereA:
+			return nil, fmt.Errorf("neardup: there is no document %v", l.A)
+		case !isThereB:
+			return nil, fmt.Errorf("neardup: there is no document %v", l.B)
+		case l.A == l.B:
 			return nil, fmt.Errorf("neardup: a label names the document %v twice", l.A)
-		}
-		for _, pair := range [][2]ID{{l.A, l.B}, {l.B, l.A}} {
-			if was, ok := documents[pair]; ok && was != l.Duplicate {
-				return nil, fmt.Errorf("neardup: two labels contradict each other about %v and %v", l.A, l.B)
-			}
+		case contradicts(documents, l.A, l.B, l.Duplicate) || contradicts(documents, l.B, l.A, l.Duplicate):
+			return nil, fmt.Errorf("neardup: two labels contradict each other about %v and %v", l.A, l.B)
+		case a >= 0 && b >= 0 && a != b && contradicts(said, min(a, b), max(a, b), l.Duplicate):
+			return nil, fmt.Errorf("neardup: two labels contradict each other about texts like %v and %v", l.A, l.B)
 		}
 		documents[[2]ID{l.A, l.B}] = l.Duplicate
-		a, okA := content[l.A]
-		b, okB := content[l.B]
-		if okA && okB && a != b {
-			key := [2]int32{min(a, b), max(a, b)}
-			if was, ok := said[key]; ok && was != l.Duplicate {
-				return nil, fmt.Errorf("neardup: two labels contradict each other about texts like %v and %v", l.A, l.B)
-			}
-			said[key] = l.Duplicate
+		if a >= 0 && b >= 0 && a != b {
+			said[[2]int32{min(a, b), max(a, b)}] = l.Duplicate
 		}
 	}
 	return said, nil
 }
 
-// biasOf returns the most likely bias of pairs with these log odds, given whether they are duplicates, and its prior.
-func biasOf(odds []float64, is []bool) (bias float64) {
-	const precision = 1 / (biasDeviation * biasDeviation)
-	for range 50 { // Newton's method; the function is concave
-		slope, curvature := -bias*precision, precision
-		for i, x := range odds {
-			p := 1 / (1 + exact.Exp(-min(max(x+bias, -700), 700)))
-			if is[i] {
-				slope += 1 - p
-			} else {
-				slope -= p
-			}
-			curvature += float64(p * (1 - p))
-		}
-		step := slope / curvature
-		bias += min(max(step, -1), 1)
-		if math.Abs(step) < 1e-9 {
-			break
+// contradicts reports whether the opposite was said of a pair before.
+func contradicts[T comparable](said map[[2]T]bool, a, b T, isDuplicate bool) bool {
+	was, ok := said[[2]T{a, b}]
+	return ok && was != isDuplicate
+}
+
+// positionsOf returns the positions of the contents of the documents that labels name, as far as there are any; -1 for those without features.
+func (s *snapshot[ID]) positionsOf(labels []Label[ID]) map[ID]int32 {
+	named := map[ID]bool{}
+	for _, l := range labels {
+		named[l.A], named[l.B] = true, true
+	}
+	positions := map[ID]int32{}
+	for at := range living(&s.docs) {
+		if name := s.name(at); named[name] {
+			positions[name] = s.contentOf(at)
 		}
 	}
-	return bias
+	return positions
 }
 
 // choose sets the curve, and the point of it that reaches the goal.

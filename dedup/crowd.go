@@ -3,12 +3,9 @@ package dedup
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file is for crowds: contents with more neighbours than can be compared with each other, such as the pages of one template. Whoever
@@ -25,37 +22,6 @@ func (c *crowd) has(i int32) bool { return c.all || c.of[i] }
 
 // isEmpty reports whether nobody is in the crowd.
 func (c *crowd) isEmpty() bool { return !c.all && len(c.of) == 0 }
-
-// crowdIn returns the crowd of contents with these neighbours. Without lists, and unless neighbours are searched for, too many have too
-// many neighbours.
-func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
-	c := &crowd{of: map[int32]bool{}}
-	var slots []uint32
-	switch {
-	case lists == nil && !s.isSearch():
-		c.all = true
-	case lists == nil:
-		for _, i := range s.reached() {
-			slots = append(slots, s.order[i])
-		}
-	case lists.Most() > judge.MostNeighbours:
-		slots = s.order
-	default:
-		slots = lists.Crowded()
-	}
-	var mu sync.Mutex
-	parallel.Chunks(len(slots), func(_, from, to int) {
-		w := s.judge.Worker()
-		for _, slot := range slots[from:to] {
-			if w.IsCrowded(slot) {
-				mu.Lock()
-				c.of[s.position[slot]] = true
-				mu.Unlock()
-			}
-		}
-	})
-	return c
-}
 
 // In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
 // 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
@@ -81,51 +47,6 @@ func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	}
 	slices.SortFunc(found, func(e, f edge) int { return int(e.a - f.a) })
 	return found
-}
-
-// lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
-// their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in beside, which may be nil, are
-// known already; of old contents, those in beside and in old are all that count.
-func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside, old *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
-	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) || s.isOld(i) }
-	known := func(i int32) (found []edge) {
-		if beside != nil {
-			found = beside.of(i)
-		}
-		if s.isOld(i) {
-			found = append(found, old.of(i)...)
-		}
-		return found
-	}
-	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
-	if !s.crowd().isEmpty() {
-		perLook = 1
-	}
-	for next < len(contents) && isKnown(contents[next]) {
-		use(contents[next], known(contents[next]))
-		next++
-	}
-	contents = contents[next:]
-	next = 0
-	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
-		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
-		found := make([][]edge, len(part))
-		for k, i := range part {
-			switch {
-			case isKnown(i):
-				found[k] = known(i)
-			case !covered(i) && ctx.Err() == nil:
-				found[k] = s.edgesWith(w, i)
-			}
-		}
-		emit(found)
-	}, func(found [][]edge) bool {
-		for _, f := range found {
-			use(contents[next], f)
-			next++
-		}
-		return true
-	})
 }
 
 // beside returns all edges of which one content at least is outside of the crowd, if there is one; others may be among them. It returns

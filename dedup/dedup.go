@@ -416,3 +416,25 @@ func (d *Deduplicator[ID]) All() iter.Seq2[Entry[ID], error] {
 		}
 	}
 }
+
+// tidy has what searches look at merged beside them, if that is due. The caller holds the lock.
+func (d *Deduplicator[ID]) tidy() {
+	if d.tidying {
+		return
+	}
+	texts := func() neighbour.Signatures { return d.contents.Snapshot() }
+	m := d.graph.NextMerge(texts)
+	if d.tidying = m != nil; !d.tidying {
+		return
+	}
+	go func() {
+		for m != nil {
+			m.Do()
+			d.mu.Lock()
+			d.graph.Adopt(m)
+			m = d.graph.NextMerge(texts)
+			d.tidying = m != nil
+			d.mu.Unlock()
+		}
+	}()
+}

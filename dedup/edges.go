@@ -11,7 +11,7 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// This file compares all documents once, in the order of order.go. What it finds, the edges, is kept until documents are added or deleted,
+// This file compares all documents once, in the order of snapshot.go. What it finds, the edges, is kept until documents are added or deleted,
 // so that Pairs, Groups, Families and Estimate, called one after the other, compare only once. Where edges are too many to keep, crowd.go
 // looks up those that are needed.
 
@@ -239,4 +239,93 @@ func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool)
 			return true
 		})
 	}
+}
+
+// A verdict is what is said of a pair.
+type verdict struct {
+	similarity, probability float64
+	kind                    neardup.Kind
+}
+
+// judge returns the verdict on two neighbours, and whether they are near-duplicates.
+func (o *Options) judge(w *judge.Worker, a, b uint32) (v verdict, ok bool) {
+	s := w.Score(a, b)
+	if v = (verdict{similarity: s.Similarity, probability: s.Probability}); o.isAlike(v.similarity, v.probability) {
+		v.kind = w.Kind(a, b, s)
+	}
+	return v, v.kind&o.Kinds != 0
+}
+
+// isAlike reports whether a pair is similar enough, or probable enough.
+func (o *Options) isAlike(similarity, probability float64) bool {
+	if o.Similarity > 0 {
+		return similarity >= o.Similarity
+	}
+	return probability >= o.Probability
+}
+
+// nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
+// which are not compared themselves. They ascend.
+func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
+	for _, n := range w.Near(s.order[i]) {
+		if j := s.position[n.Slot]; j >= 0 && (j < i || !s.isFresh(j)) {
+			at = append(at, j)
+		}
+	}
+	slices.Sort(at)
+	return at
+}
+
+// isFresh reports whether a content has a new document.
+func (s *snapshot[ID]) isFresh(i int32) bool { return s.chain(int(i)).last >= s.oldDocs }
+
+// oldOf returns how many of docs, ascending, are old.
+func (s *snapshot[ID]) oldOf(docs []uint32) int {
+	n, _ := slices.BinarySearch(docs, s.oldDocs)
+	return n
+}
+
+// lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
+// their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in beside, which may be nil, are
+// known already; of old contents, those in beside and in old are all that count.
+func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside, old *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
+	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) || s.isOld(i) }
+	known := func(i int32) (found []edge) {
+		if beside != nil {
+			found = beside.of(i)
+		}
+		if s.isOld(i) {
+			found = append(found, old.of(i)...)
+		}
+		return found
+	}
+	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
+	if !s.crowd().isEmpty() {
+		perLook = 1
+	}
+	for next < len(contents) && isKnown(contents[next]) {
+		use(contents[next], known(contents[next]))
+		next++
+	}
+	contents = contents[next:]
+	next = 0
+	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
+		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
+		found := make([][]edge, len(part))
+		for k, i := range part {
+			switch {
+			case isKnown(i):
+				found[k] = known(i)
+			case !covered(i) && ctx.Err() == nil:
+				found[k] = s.edgesWith(w, i)
+			}
+		}
+		emit(found)
+	}, func(found [][]edge) bool {
+		for _, f := range found {
+			use(contents[next], f)
+			next++
+		}
+		return true
+	})
 }

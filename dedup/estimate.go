@@ -188,3 +188,32 @@ func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	t.settle(s.options)
 	return t, cmp.Or(ctx.Err(), s.files())
 }
+
+// logit returns the logarithm of the odds, cut off where a probability is as good as certain.
+func logit(p float64) float64 {
+	p = min(max(p, 1e-12), 1-1e-12)
+	return exact.Ln(p / (1 - p))
+}
+
+// biasOf returns the most likely bias of pairs with these log odds, given whether they are duplicates, and its prior.
+func biasOf(odds []float64, is []bool) (bias float64) {
+	const precision = 1 / (biasDeviation * biasDeviation)
+	for range 50 { // Newton's method; the function is concave
+		slope, curvature := -bias*precision, precision
+		for i, x := range odds {
+			p := 1 / (1 + exact.Exp(-min(max(x+bias, -700), 700)))
+			if is[i] {
+				slope += 1 - p
+			} else {
+				slope -= p
+			}
+			curvature += float64(p * (1 - p))
+		}
+		step := slope / curvature
+		bias += min(max(step, -1), 1)
+		if math.Abs(step) < 1e-9 {
+			break
+		}
+	}
+	return bias
+}

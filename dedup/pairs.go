@@ -4,122 +4,13 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/dedup/internal/judge"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file finds all pairs of documents, from the edges of their contents.
-
-// settle locks for reading, with a graph that is settled. The caller unlocks, unless there is an error.
-func (d *Deduplicator[ID]) settle() error {
-	for {
-		if err := d.rlock(); err != nil {
-			return err
-		}
-		if d.graph.IsSettled() {
-			return nil
-		}
-		d.mu.RUnlock()
-		if err := d.lock(); err != nil {
-			return err
-		}
-		d.graph.Settle()
-		d.tidy()
-		d.mu.Unlock()
-	}
-}
-
-// tidy has what searches look at merged beside them, if that is due. The caller holds the lock.
-func (d *Deduplicator[ID]) tidy() {
-	if d.tidying {
-		return
-	}
-	texts := func() neighbour.Signatures { return d.contents.Snapshot() }
-	m := d.graph.NextMerge(texts)
-	if d.tidying = m != nil; !d.tidying {
-		return
-	}
-	go func() {
-		for m != nil {
-			m.Do()
-			d.mu.Lock()
-			d.graph.Adopt(m)
-			m = d.graph.NextMerge(texts)
-			d.tidying = m != nil
-			d.mu.Unlock()
-		}
-	}()
-}
-
-// documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the lock, for
-// reading at least.
-func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[uint32] {
-	return documentsFrom(&d.docs, d.chains.At(slot).first)
-}
-
-// documentsFrom yields a document and the next ones of its content, ascending. A part of a file that is damaged is read as zeros, so it
-// ends where they do not ascend.
-func documentsFrom(docs *slots.Column[storedDocument], first uint32) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		for at := first; at != gone && yield(at); {
-			next := docs.At(at).next
-			if next <= at {
-				return
-			}
-			at = next
-		}
-	}
-}
-
-// A verdict is what is said of a pair.
-type verdict struct {
-	similarity, probability float64
-	kind                    neardup.Kind
-}
-
-// judge returns the verdict on two neighbours, and whether they are near-duplicates.
-func (o *Options) judge(w *judge.Worker, a, b uint32) (v verdict, ok bool) {
-	s := w.Score(a, b)
-	if v = (verdict{similarity: s.Similarity, probability: s.Probability}); o.isAlike(v.similarity, v.probability) {
-		v.kind = w.Kind(a, b, s)
-	}
-	return v, v.kind&o.Kinds != 0
-}
-
-// isAlike reports whether a pair is similar enough, or probable enough.
-func (o *Options) isAlike(similarity, probability float64) bool {
-	if o.Similarity > 0 {
-		return similarity >= o.Similarity
-	}
-	return probability >= o.Probability
-}
-
-// nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
-// which are not compared themselves. They ascend.
-func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
-	for _, n := range w.Near(s.order[i]) {
-		if j := s.position[n.Slot]; j >= 0 && (j < i || !s.isFresh(j)) {
-			at = append(at, j)
-		}
-	}
-	slices.Sort(at)
-	return at
-}
-
-// isFresh reports whether a content has a new document.
-func (s *snapshot[ID]) isFresh(i int32) bool { return s.chain(int(i)).last >= s.oldDocs }
-
-// oldOf returns how many of docs, ascending, are old.
-func (s *snapshot[ID]) oldOf(docs []uint32) int {
-	n, _ := slices.BinarySearch(docs, s.oldDocs)
-	return n
-}
 
 // A docPair is two documents, A < B, and what is said of them.
 type docPair struct {

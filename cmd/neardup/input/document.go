@@ -185,17 +185,8 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if fields == nil {
 		return errors.New("not a JSON object: null")
 	}
-	switch id, ok := field(fields, cols.ID); {
-	case !cols.IDGiven && (!ok || string(id) == "null"):
-		d.ByPlace = true
-	case len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9'): // a number: keep its spelling
-		d.ID = string(id)
-	default:
-		if err := stringField(fields, cols.ID, true, &d.ID); err != nil {
-			return err
-		} else if isMangled(id) {
-			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.ID)
-		}
+	if err := d.setID(fields, cols); err != nil {
+		return err
 	}
 	names := cols.Texts()
 	if _, ok := fields[cols.Text]; ok { // a name with a comma
@@ -218,6 +209,23 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 		}
 	}
 	return stringField(fields, cols.Title, false, &d.title)
+}
+
+// setID sets the id from the fields of a line: a string, or a number as it is spelt. Without one, unless it was asked for, the place is the id.
+func (d *Document) setID(fields map[string]json.RawMessage, cols Columns) error {
+	switch id, ok := field(fields, cols.ID); {
+	case !cols.IDGiven && (!ok || string(id) == "null"):
+		d.ByPlace = true
+	case len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9'):
+		d.ID = string(id)
+	default:
+		if err := stringField(fields, cols.ID, true, &d.ID); err != nil {
+			return err
+		} else if isMangled(id) {
+			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.ID)
+		}
+	}
+	return nil
 }
 
 // isString reports whether a value of JSON is a string: then it is a text, without anything else.

@@ -40,6 +40,11 @@ func (s *reader) readParquet(r io.Reader) error {
 	if s.cols.Typed {
 		return s.readRows(p)
 	}
+	return s.readGroups(p)
+}
+
+// readGroups yields the documents of all row groups, in order. Some groups are read ahead of their turn, each by a goroutine.
+func (s *reader) readGroups(p *parquet.File) error {
 	needed := s.Header.needed(s.cols)
 	first := []int32{1} // the line of the first row of each group
 	for g := range p.Groups() {

@@ -77,29 +77,11 @@ func (l *lab) incremental() error {
 		}
 		for _, p := range places {
 			l.step("one by one: %s, %d", p.name, n)
-			if err := p.load(fps[:n]); err != nil {
+			row, err := p.measure(fps, n)
+			if err != nil {
 				return err
 			}
-			row := []string{fmt.Sprint(n), p.name}
-			var found [2]int
-			for i, ask := range []func(neardup.Fingerprint64) (int, error){p.exists, p.list} {
-				start := time.Now()
-				for _, fp := range fps[n:] {
-					k, err := ask(fp)
-					if err != nil {
-						return err
-					}
-					found[i] += k
-				}
-				row = append(row, perCall(start, asked))
-			}
-			start := time.Now()
-			for i, fp := range fps[n:] {
-				if err := p.add(n+i, fp); err != nil {
-					return err
-				}
-			}
-			rows = append(rows, append(row, perCall(start, asked), fmt.Sprint(found[0]), fmt.Sprint(found[1])))
+			rows = append(rows, row)
 		}
 	}
 	l.table([]string{"stored", "where ", "exists, µs", "list, µs", "add, µs", "rows with a near one", "listed"}, rows)
@@ -111,6 +93,33 @@ func (l *lab) incremental() error {
 	l.text("`BlockRows` of `blockstore/sqlstore` is how we read the table of Li 2015, which is lost: four rows for each fingerprint, with the block and its value as the index. `Rows` is the default there: one row with a column for each block. Both are in MariaDB on this machine, over a local connection; a write waits for the disk. A million took too long to load. " +
 		"No server of MongoDB could be had here. FerretDB, which speaks its language, was not measured here; its times say nothing about MongoDB. So whether MongoDB is the faster one stays open. [docs/stores.md](../../docs/stores.md) has all stores side by side.")
 	return nil
+}
+
+// measure loads the first n fingerprints, and then asks about the others and adds them. It returns the row of the table.
+func (p *place) measure(fps []neardup.Fingerprint64, n int) (row []string, err error) {
+	if err := p.load(fps[:n]); err != nil {
+		return nil, err
+	}
+	row = []string{fmt.Sprint(n), p.name}
+	var found [2]int
+	for i, ask := range []func(neardup.Fingerprint64) (int, error){p.exists, p.list} {
+		start := time.Now()
+		for _, fp := range fps[n:] {
+			k, err := ask(fp)
+			if err != nil {
+				return nil, err
+			}
+			found[i] += k
+		}
+		row = append(row, perCall(start, len(fps)-n))
+	}
+	start := time.Now()
+	for i, fp := range fps[n:] {
+		if err := p.add(n+i, fp); err != nil {
+			return nil, err
+		}
+	}
+	return append(row, perCall(start, len(fps)-n), fmt.Sprint(found[0]), fmt.Sprint(found[1])), nil
 }
 
 // perCall returns the mean time of n calls since start, in microseconds.

@@ -187,9 +187,13 @@ func (l *lab) byTopic(systems []system) error {
 	if err := l.topicFigure("e004-topics", "Recall by topic, 5 % of the words edited", "recall, share of the documents", caption, systems, recalls, 0.94); err != nil {
 		return err
 	}
+	return l.byRate(systems, rates, scores)
+}
 
+// byRate shows the scores by the share of the words edited, of all topics.
+func (l *lab) byRate(systems []system, rates []float64, scores [][][]score) error {
 	l.section(3, "By share of the words edited")
-	rows = nil
+	var rows [][]string
 	p := newFigure("Recall by the share of the words edited, all topics", "words edited, %", "recall, share of the documents")
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
 	for i, s := range systems {
@@ -207,7 +211,7 @@ func (l *lab) byTopic(systems []system) error {
 		p.Line(s.name, i, x, y)
 	}
 	p.Dashed("Zhang 2020, published", []float64{0, 100 * rates[len(rates)-1]}, []float64{0.94, 0.94})
-	zhangs := rows[zhang]
+	zhangs := rows[position(systems, "Zhang 2020")]
 	l.note("E004 rates", fmt.Sprintf("precision / recall / F1 %s at 2 %%, %s at 5 %%", zhangs[2], zhangs[3]))
 	without := rows[position(systems, "Zhang 2020, no title")]
 	l.note("E004 title", fmt.Sprintf("at 5 %% %s with the factor for the title, %s without", zhangs[3], without[3]))

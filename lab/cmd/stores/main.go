@@ -236,7 +236,21 @@ func (o bench[V]) load(ctx context.Context, m *measured, r *running[V], s system
 		return nil
 	}
 
-	queries := o.queries(all)
+	if err := o.search(ctx, m, r, store, o.queries(all), 20*len(all)); err != nil {
+		return err
+	}
+	if r.bytes != nil {
+		bytes, err := r.bytes(ctx, store, "bulk")
+		if err != nil {
+			return err
+		}
+		m.bytes = float64(bytes-before) / float64(len(all))
+	}
+	return nil
+}
+
+// search measures searches in a store: before and after it is compacted, one at a time and many.
+func (o bench[V]) search(ctx context.Context, m *measured, r *running[V], store blockstore.Store[V], queries []V, most int) (err error) {
 	found := 0
 	search := func(i int) error {
 		matches, err := store.Search(ctx, queries[i:i+1], 1<<20)
@@ -246,7 +260,7 @@ func (o bench[V]) load(ctx context.Context, m *measured, r *running[V], s system
 		return err
 	}
 	enough := min(5*time.Second, o.limit)
-	n := min(len(queries), 20*len(all))
+	n := min(len(queries), most)
 	if m.fresh, err = timed(n, enough, search); err != nil {
 		return err
 	}
@@ -278,12 +292,5 @@ func (o bench[V]) load(ctx context.Context, m *measured, r *running[V], s system
 	}
 	m.batch = batches.p50 / batch
 	log.Printf("  search: %v fresh, %v compacted, exists %v, round trip %v", m.fresh, m.compacted, m.exists, m.trip)
-	if r.bytes != nil {
-		bytes, err := r.bytes(ctx, store, "bulk")
-		if err != nil {
-			return err
-		}
-		m.bytes = float64(bytes-before) / float64(len(all))
-	}
 	return nil
 }

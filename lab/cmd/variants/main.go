@@ -20,6 +20,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,47 @@ type line struct {
 	Edit string `json:"edit,omitempty"`
 }
 
+// parseEdits reads the flag -edits.
+func parseEdits(edits string) (ways []variant.Edit, err error) {
+	for s := range strings.SplitSeq(edits, ",") {
+		e, err := variant.ParseEdit(strings.TrimSpace(s))
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, e)
+	}
+	return ways, nil
+}
+
+// read reads documents and checks them. seen has their ids.
+func read(in string) (docs []dataset.Document, seen map[string]bool, err error) {
+	if docs, err = dataset.Read(in); err != nil {
+		return nil, nil, err
+	}
+	seen = map[string]bool{}
+	for i, d := range docs {
+		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") || strings.TrimSpace(d.ID) != d.ID {
+			return nil, nil, fmt.Errorf("%s: document %d: the id %q is empty, is used twice, or has a tab, a line end or spaces around it", in, i+1, d.ID)
+		}
+		if d.Whole() == "" {
+			return nil, nil, fmt.Errorf("%s: document %d with the id %q has no text", in, i+1, d.ID)
+		}
+		seen[d.ID] = true
+	}
+	return docs, seen, nil
+}
+
+// texts yields the ids and texts of documents.
+func texts(docs []dataset.Document) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, d := range docs {
+			if !yield(d.ID, d.Whole()) {
+				return
+			}
+		}
+	}
+}
+
 // run does the work of the command. It returns what to tell the user. It writes nothing if the
 // input has an error.
 func run(in, out, edits string, per int, seed uint64) (report string, err error) {
@@ -67,27 +109,13 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 	if per < 0 {
 		return "", fmt.Errorf("-per %d must not be negative", per)
 	}
-	var ways []variant.Edit
-	for s := range strings.SplitSeq(edits, ",") {
-		e, err := variant.ParseEdit(strings.TrimSpace(s))
-		if err != nil {
-			return "", err
-		}
-		ways = append(ways, e)
-	}
-	docs, err := dataset.Read(in)
+	ways, err := parseEdits(edits)
 	if err != nil {
 		return "", err
 	}
-	seen := map[string]bool{}
-	for i, d := range docs {
-		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") || strings.TrimSpace(d.ID) != d.ID {
-			return "", fmt.Errorf("%s: document %d: the id %q is empty, is used twice, or has a tab, a line end or spaces around it", in, i+1, d.ID)
-		}
-		if d.Whole() == "" {
-			return "", fmt.Errorf("%s: document %d with the id %q has no text", in, i+1, d.ID)
-		}
-		seen[d.ID] = true
+	docs, seen, err := read(in)
+	if err != nil {
+		return "", err
 	}
 	all := len(docs)
 	docs = dataset.Distinct(docs)
@@ -96,23 +124,13 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 		return "", err
 	}
 	g := variant.Generator{Words: words, Seed: seed, Vocabulary: variant.SampleVocabulary(words, func(yield func(string) bool) {
-		for _, d := range docs {
-			if !yield(d.Whole()) {
-				return
-			}
-		}
+		texts(docs)(func(_, text string) bool { return yield(text) })
 	})}
 	var page, truth strings.Builder
 	variants := 0
 	enc := json.NewEncoder(&page)
 	enc.SetEscapeHTML(false)
-	collection := g.Collection(func(yield func(string, string) bool) {
-		for _, d := range docs {
-			if !yield(d.ID, d.Whole()) {
-				return
-			}
-		}
-	}, ways, per)
+	collection := g.Collection(texts(docs), ways, per)
 	for i, d := range collection {
 		l := line{ID: d.ID, Text: d.Text, Of: d.Of}
 		if d.Of != "" {
@@ -128,13 +146,7 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 			fmt.Fprintf(&truth, "%s\t%d\n", d.ID, d.Cluster)
 		}
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", err
-	}
-	if err := write(filepath.Join(out, "docs.jsonl"), page.String()); err != nil {
-		return "", err
-	}
-	if err := write(filepath.Join(out, "truth.tsv"), truth.String()); err != nil {
+	if err := errors.Join(os.MkdirAll(out, 0o755), write(filepath.Join(out, "docs.jsonl"), page.String()), write(filepath.Join(out, "truth.tsv"), truth.String())); err != nil {
 		return "", err
 	}
 	report = fmt.Sprintf("%d documents and %d variants are in %s", len(docs), variants, out)
