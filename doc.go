@@ -1,6 +1,6 @@
 // Package neardup finds near-duplicate texts: pages that differ in an advertisement, releases of one
-// manual, five copies of one complaint. It is made for Chinese and English, and serves other
-// languages well.
+// manual, five copies of one complaint. It is built for Chinese and English, and works well for
+// other languages.
 //
 // Use a [github.com/neardup/neardup/dedup.Deduplicator] unless you have a reason not to. It needs no
 // settings:
@@ -33,7 +33,8 @@
 //
 // A Deduplicator and the three indexes have Add, Search, Pairs, Groups and Delete, in the same forms, and all can also be kept in files
 // ([github.com/neardup/neardup/dedup.Open], [OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]).
-// Fingerprints that several programs share are in a store of package blockstore. What is copied inside documents, package passages finds.
+// For fingerprints that several programs share, use a store of package blockstore. Package passages finds what is copied inside
+// documents.
 //
 // A [Fingerprinter] says how texts become features: which [Tokenizer] cuts them, which [Normalizer]
 // removes what should not count, what [Weight] a feature has, and which [Hash] it gets. Its zero value
@@ -74,7 +75,7 @@
 // What can go wrong at run time is an error: files, contexts, values that come from outside, and
 // options, which the constructors check. Look for sentinel errors with [errors.Is].
 //
-// What only a wrong program does panics, and the message begins with "neardup:" and says what is
+// Programming errors panic. The message begins with "neardup:" and says what is
 // wrong:
 //
 //   - An argument is out of the range that its comment gives, where the function returns no error.

@@ -17,11 +17,12 @@ import (
 type Linkage uint8
 
 const (
-	// CentreLinkage: every member is a near-duplicate of the member that is kept. So whoever keeps only
-	// that one loses nothing that is not like it. Two other members may be far from each other.
+	// CentreLinkage: every member is a near-duplicate of the member that is kept. So if you keep only that
+	// one, everything you drop is similar to it. Two other members may be far from each other.
 	CentreLinkage Linkage = iota
 
-	// CompleteLinkage: all members are near-duplicates of each other; but what would be kept beside another joins it.
+	// CompleteLinkage: all members are near-duplicates of each other, except that a document that would otherwise be
+	// kept next to a near-duplicate joins its group.
 	CompleteLinkage
 
 	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of

@@ -79,9 +79,10 @@ type SignatureIndexOptions struct {
 }
 
 // NewSignatureIndex returns an empty index in memory for sets with a Jaccard similarity of at least similarity, above 0 and at most
-// 1. Of the pairs right at it, 4 to 16 % are no candidates (for similarities of 0.3 to 0.9; see [SignatureIndex.Banding]), and half of
-// the others are estimated below. To miss none, take 0.2 less, and compare the sets of CandidatePairs. An error is any other
-// similarity, numbers of values or bits that the options do not allow, and a Banding that does not fit into the values.
+// 1. Of the pairs right at the threshold, 4 to 16 % are not candidates (for similarities of 0.3 to 0.9; see [SignatureIndex.Banding]), and
+// half of the others are estimated below it. To miss none, pass a similarity that is 0.2 lower, and compare the sets of CandidatePairs.
+// It returns an error for any other similarity, for numbers of values or bits that the options do not allow, and for a Banding that
+// does not fit into the values.
 func NewSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err != nil {
@@ -258,7 +259,7 @@ func (ix *SignatureIndex[ID]) Exists(ctx context.Context, s Signature) (bool, er
 
 // Nearest returns the n candidates of s with the highest estimated similarity, whatever that is: the
 // highest first, and equal ones in the order of adding. n ≤ 0 gives none. The less similar a set, the
-// more often it is no candidate, so in a collection without anything similar there may be fewer than n
+// less often it is a candidate, so in a collection without anything similar there may be fewer than n
 // ([Banding.Probability]). An error is that of Candidates.
 func (ix *SignatureIndex[ID]) Nearest(ctx context.Context, s Signature, n int) ([]Match[ID], error) {
 	near, err := ix.sorted(ctx, s, math.Inf(-1), nil)
@@ -509,8 +510,8 @@ func (ix *SignatureIndex[ID]) whole(v store.View[ID, *minhash.Tables]) (t *minha
 // A Banding cuts signatures into Bands bands of Rows values each. Two signatures are candidates if
 // they agree on all values of at least one band. For sets with the Jaccard similarity s, that has
 // the probability 1 − (1 − s^Rows)^Bands: an S-curve that is steep near (1/Bands)^(1/Rows) (Broder
-// 1997; Leskovec et al., Mining of Massive Datasets, §3.4). More bands find more, more rows confuse
-// less.
+// 1997; Leskovec et al., Mining of Massive Datasets, §3.4). More bands find more pairs; more rows give
+// fewer false candidates.
 type Banding struct{ Bands, Rows int }
 
 // Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become candidates. It leaves out that different

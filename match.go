@@ -55,7 +55,7 @@ type Group[ID comparable] struct {
 	Members []ID // all members in the order of adding, Keep included
 
 	// Matches[i] says how near Members[i] is to Keep. In package dedup the probability is 0 for a member that was not
-	// compared with Keep, of which a group by chains may have some, and Keep is Identical to itself.
+	// compared with Keep, which can happen with SingleLinkage, and Keep is Identical to itself.
 	Matches []Match[ID]
 }
 
@@ -100,7 +100,7 @@ const (
 	Identical Kind = 1 << iota
 
 	// SameWords: the documents have the same words in the same order, after the Normalizer. They
-	// differ in case, width, white space, punctuation or other signs.
+	// differ in case, width, white space, punctuation or other symbols.
 	SameWords
 
 	// SameForm: the documents are one form that is filled in differently, or pages of one template: what they have
@@ -108,9 +108,9 @@ const (
 	// alike fill in with other words. A slot is where these documents go on in at least four ways after the same
 	// six words, and come together again in the next six. Outside of the slots the two documents have the same
 	// words, but for figures, which is at least half of each. Of the words in the slots they have at most three
-	// quarters in common. Without slots, figures are what is filled in, if they are one word in 32 or more. A
-	// template is what is left if one does not look at the words alone: two documents are near-duplicates by their
-	// texts, but not by their neighbourhoods.
+	// quarters in common. Without slots, the figures count as what is filled in, if at least one word in 32 is a
+	// figure. Two documents are pages of one template if they would be near-duplicates by their texts alone, but
+	// not when their neighbourhoods are taken into account.
 	SameForm
 
 	// SameExceptNumbers: the words are the same but for figures, and the documents are of no form. A figure is a word
@@ -118,7 +118,7 @@ const (
 	// address. A run of figures counts as one.
 	SameExceptNumbers
 
-	// Contained: one document has all words of the other, in the same order, and other words besides.
+	// Contained: one document has all words of the other, in the same order, and additional words.
 	Contained
 
 	// Revised documents differ in another way.

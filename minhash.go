@@ -210,8 +210,8 @@ func (p PackedSignature) Jaccard(other PackedSignature) float64 {
 }
 
 // A Set is the distinct features of a text, as 64-bit hashes in ascending order. Sets compare exactly what the values
-// of a [Signature] estimate. Among a million features, the chance that any two have the same hash is 3 in 10⁸. Whoever
-// makes a Set without the functions of this package must keep the order; the measures are wrong otherwise.
+// of a [Signature] estimate. Among a million features, the chance that any two have the same hash is 3 in 10⁸. If you
+// make a Set without the functions of this package, sort it in ascending order; otherwise the measures are wrong.
 //
 // Each measure takes time linear in both sets, and is a number in [0, 1]. Two empty sets have no similarity: a text
 // without features is like no other. So the measures are NaN, which is neither above nor below any threshold. Nothing

@@ -33,7 +33,7 @@ type Normalizer struct {
 	// Form is the Unicode form of the result. É, for example, is one character in some texts and two in others.
 	Form Form
 
-	// Simplified replaces traditional Chinese characters by simplified ones, one for one, as Unihan has them: 後 becomes 后, as 后 is. Arabic
+	// Simplified replaces traditional Chinese characters by simplified ones, one for one, as in Unihan: both 後 and 后 become 后. Arabic
 	// writes ي, ى and ك as Persian does, and leaves out vowel signs. Confusables replaces letters of Cyrillic and Greek by the Latin ones
 	// that they look like, in words that have Latin letters too (Unicode Technical Standard #39).
 	Simplified, Arabic, Confusables bool

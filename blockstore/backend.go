@@ -50,7 +50,7 @@ type Backend interface {
 	Close() error
 }
 
-// A Record is an entry as a [Backend] keeps it.
+// A Row is an entry as a [Backend] keeps it.
 type Row struct {
 	ID    string
 	Value string // of as many bytes as [Keys.Size]

@@ -37,8 +37,8 @@ import (
 //     While an id is being replaced, it may find the old value, the new one, or neither.
 //   - A call that failed, or never returned, has done all of its work, some of it, or none, and has
 //     not touched other ids. Put and Delete are idempotent: call them again to do what is missing.
-//     This also holds if only the answer was lost. The repeated call does undo what somebody else
-//     has written under the same id in between.
+//     This also holds if only the answer was lost. But the repeated call overwrites what others have
+//     written under the same id in between.
 //   - If several calls write one id at once, the result after all have returned is what one of them
 //     wrote.
 //   - A call that ends early because of its context returns the error of the context.

@@ -49,8 +49,9 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 }
 
 // AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
-// of text if there is memory for it, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
-// returns that error; the documents read before have been added, unlike with AddAll of an index, or, if files have an error, most of them. The sequence
+// of text if there is memory for it, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends,
+// AddAll returns that error. Unlike with AddAll of an index, the documents read before have then been added (or most of them, if
+// the error is one of files). The sequence
 // may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
 	// One batch is read on all processors, while the batch before it is added.
@@ -103,8 +104,8 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 
 // Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
 // document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
-// in different places. The two must have the same Fingerprinter: an error wraps [neardup.ErrVersion] if they have
-// not, and otherwise it is one of files. from does not change; nobody else may add to it meanwhile.
+// in different places. The two must have the same Fingerprinter; if not, the error wraps
+// [neardup.ErrVersion]. Any other error is that of the files. from does not change; nothing may be added to it meanwhile.
 func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 	if from == d {
 		return nil

@@ -27,12 +27,12 @@ type Label[ID comparable] struct {
 // A Target says what [Deduplicator.Calibrate] looks for. The zero value keeps the threshold of the options: by default one half, with
 // which the fewest decisions are wrong. At most one of Precision and Recall may be set.
 type Target struct {
-	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1: the border is the
-	// lowest at which so many are expected, and at which a pair is found.
+	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1. The threshold is the
+	// lowest at which that fraction is expected, and at which a pair is found.
 	Precision float64
 
-	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1: the border is the highest at
-	// which so many are expected.
+	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1. The threshold is the highest at
+	// which that fraction is expected.
 	Recall float64
 
 	// Complete says that the labels name all duplicates. Then every other pair of documents that is compared counts
@@ -44,15 +44,15 @@ type Target struct {
 type Calibration[ID comparable] struct {
 	Options Options      // the options of the Deduplicator, with the Bias and the Probability that were chosen, and Similarity 0
 	Point   CurvePoint   // what is expected with them
-	Curve   []CurvePoint // what is expected of other borders, from 0.01 to 0.99
-	Used    int          // labels of pairs that are compared; the others say nothing about the border
+	Curve   []CurvePoint // what is expected at other thresholds, from 0.01 to 0.99
+	Used    int          // labels of pairs that are compared; the others say nothing about the threshold
 
 	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain. No two
 	// of them are about the same document.
 	Ask []neardup.Pair[ID]
 }
 
-// A CurvePoint says what is expected of a border, by the probabilities of the pairs that are compared and of kinds that
+// A CurvePoint says what is expected at a threshold, from the probabilities of the pairs that are compared and whose kinds
 // count.
 type CurvePoint struct {
 	Probability           float64 // the border
@@ -102,12 +102,12 @@ func (g Target) check() error {
 	return nil
 }
 
-// Calibrate returns the options that reach a goal, by labels of pairs of stored documents. They take effect in a new
-// Deduplicator; d does not change. Labels should include hard cases: pairs that look alike and are no duplicates.
-// Calibration.Ask has some. Without labels the decision stays, and only the border follows from the goal.
+// Calibrate returns the options that reach a goal, fitted to labelled pairs of stored documents. They take effect in a new
+// Deduplicator; d does not change. Labels should include hard cases: pairs that look alike but are not duplicates.
+// Calibration.Ask has some. Without labels the decision stays the same, and only the threshold is chosen for the goal.
 //
 // It compares all documents, and takes as long as Pairs. It returns an error if the goal is out of range or is not
-// reached by any border, if an id is unknown, and if a label names one document twice or contradicts another label.
+// reached by any threshold, if an id is unknown, and if a label names one document twice or contradicts another label.
 // Another error is that of the context or of the files.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Target) (Calibration[ID], error) {
 	c := Calibration[ID]{Options: d.options}

@@ -6,10 +6,10 @@
 //
 // How similar two documents are depends on these two alone. How likely they are near-duplicates, and of which kind,
 // depends on their neighbourhood too: on the documents that have more than a quarter of their features in
-// common with one of them. So it depends on no others: of two collections that have nothing in common,
-// together, the pairs are those of one and those of the other. It makes no difference in which order documents
-// came, whether some were there and have gone, or whether parts of the collection were merged. Search says of a
-// text what Pairs would say of it.
+// common with one of them. It does not depend on any others. If you combine two collections that have nothing in
+// common, you get the pairs of the first and the pairs of the second. It makes no difference in which order
+// documents were added, whether some were deleted, or whether parts of the collection were merged. Search reports
+// for a text what Pairs would report.
 //
 // Package shard, in the folder below, divides the work among processes.
 package dedup
@@ -70,16 +70,16 @@ import (
 // [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already there, or [Deduplicator.AddIfNew].
 //
 // Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
-// if their [neardup.Kind] is one that counts. Every pair that is reported was compared as a whole. Two documents are
-// compared only if their MinHash signatures share a band and agree in 28 % of their values (34 % of those of short texts); of the pairs that
-// share half of their pairs of words, one in 270 is not.
+// if their [neardup.Kind] is one that counts. Every pair that is reported was compared in full. Two documents are compared
+// only if their MinHash signatures share a band and agree in 28 % of their values (34 % for short texts). Of the pairs
+// that share half of their pairs of words, one in 270 is not compared.
 //
 // Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
 // one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
 // document takes some 40 bytes of memory and its id; the rest goes to files when it takes more than its part of
-// [Options.Memory]. Memory follows the largest number of documents held at one time, and at most twice as many; ids that are
-// replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more of each document, in memory if they
-// take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
+// [Options.Memory]. Memory depends on the largest number of documents held at one time, and is at most that of twice as many; ids
+// that are replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more for each document, in memory
+// if they take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
 //
 // [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
 // methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run side by side,
@@ -351,9 +351,9 @@ func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	return e, ok, d.usable()
 }
 
-// Text returns the text of the document with an id as it is compared, and whether there is one: after the Normalizer, and of
-// documents with equal words and features that of the one that came first. It is "" for records, for texts with features of the caller's (a Tokenizer
-// or a Weight), and for texts without features. The error is that of the files.
+// Text returns the text of the document with an id as it is compared, and whether there is one. It is the text after the
+// Normalizer; documents with equal words and features share the text of the one added first. It is "" for records, if the
+// caller sets a Tokenizer or a Weight, and for texts without features. The error is that of the files.
 func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 	if err := d.rlock(); err != nil {
 		return "", false, err

@@ -25,7 +25,7 @@ type Estimate struct {
 	Similarity  float64 // the smallest cosine of near-duplicates; 0 if the probability decides
 
 	Pairs  int     // pairs of near-duplicates
-	Wrong  float64 // how many of them are none; see [Estimate.Likely] for how far this can be trusted
+	Wrong  float64 // how many of them are false positives; see [Estimate.Likely] for how far this can be trusted
 	Missed float64 // how many near-duplicates are among the pairs that were compared and have a smaller probability
 
 	// Histogram has the number of pairs that were compared, by probability: Histogram[0] is that of pairs with a
@@ -54,7 +54,7 @@ func (t Estimate) Merge(other Estimate) Estimate {
 }
 
 // InCollection returns how likely a pair with a probability is a near-duplicate, when the share of near-duplicates in the
-// collection is taken into account. Wrong is the sum of what is missing to 1, over the pairs.
+// collection is taken into account. Wrong is the sum of 1 minus this value, over the pairs.
 func (t Estimate) InCollection(probability float64) float64 {
 	if t.factor == 0 || probability <= 0 {
 		return probability
@@ -62,9 +62,9 @@ func (t Estimate) InCollection(probability float64) float64 {
 	return 1 / (1 + (1-probability)/probability/t.factor)
 }
 
-// Likely returns between which numbers the true one lies in nine of ten collections, if wrong of so many pairs or duplicates are
-// expected to be wrong: from half of it less five, to twice of it and ten more. It was measured on collections that the
-// function had not seen (docs/dedup.md).
+// Likely returns the range in which the true number lies in nine of ten collections, if wrong of the given number of pairs or
+// duplicates are expected to be wrong: from half of it minus five, to twice that number plus ten. It was measured on collections
+// that the function was not fitted to (docs/dedup.md).
 func (Estimate) Likely(wrong float64, of int) (least, most int) {
 	return max(0, int(math.Ceil(wrong/2-5))), min(of, int(2*wrong+10))
 }

@@ -47,9 +47,9 @@ import (
 // Deduplicator at a time can have them open. The texts are not in memory, however small Memory is. Ids may be of any
 // integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
 //
-// A change that has returned is in the files after [Deduplicator.Sync] or Close: call Sync as often as you can bear to do
-// again what came since, such as once a second. After a crash, of the changes since
-// then the first ones may be there, and the others not; a document is there as a whole or not at all. The directory
+// A change that has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough, such as
+// once a second, because changes since the last Sync may have to be repeated after a crash. Of those changes,
+// the first ones may be there and the others not; a document is there as a whole or not at all. The directory
 // must be on a local disk.
 //
 // The features are part of the files: their Fingerprinter must have the same [neardup.Fingerprinter.Version] again. The other

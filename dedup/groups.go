@@ -22,7 +22,7 @@ type GroupOptions[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage neardup.Linkage
 
-	// Old says that the first Old documents that were ever added (by [Entry.Number]) are old. Old documents are
+	// Old says that the first Old documents that were ever added (by [Entry.Sequence]) are old. Old documents are
 	// kept in preference to new ones, and are not compared with each other. Of equal old documents only the first
 	// appears in a group. A new document that equals an old one is treated as old itself: it is not compared with
 	// other old ones. (If [neardup.Identical] or [neardup.SameWords] is left out, every document is for itself.)
@@ -30,13 +30,13 @@ type GroupOptions[ID comparable] struct {
 
 	// Prefer reports whether to keep document a rather than b. This keeps the one that was added first:
 	//
-	//	func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }
+	//	func(a, b dedup.Entry[string]) bool { return a.Sequence < b.Sequence }
 	//
 	// It must be a strict weak order, like the less function of a sort; several goroutines may call it. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
-	// one is kept. Prefer chooses within groups and does not change them. So that no two documents that are kept are
-	// near-duplicates, and each other one is a near-duplicate of the one that its group keeps, only some members can be kept: those of
-	// which all others are near-duplicates, and no document that another group keeps. The eight that Prefer likes best are tried in
+	// one is kept. Prefer chooses within groups and does not change them. No two documents that are kept may be
+	// near-duplicates, and every other one must be a near-duplicate of the one that its group keeps. So a member can be kept only if all
+	// other members are near-duplicates of it, and it is not a near-duplicate of a document that another group keeps. The eight that Prefer likes best are tried in
 	// turn, and if none of them is one, the member that represents the group is kept. With [neardup.SingleLinkage], any member can be.
 	Prefer func(a, b Entry[ID]) bool
 }

@@ -41,13 +41,13 @@ type Options struct {
 	Bias float64
 
 	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
-	// [neardup.SameForm]. They change what is reported, and no similarity or probability.
+	// [neardup.SameForm]. They only change what is reported, not similarities or probabilities.
 	Kinds neardup.Kind
 
 	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it uses little.
 	// Texts, signatures and what neighbours are found by go to temporary files when they take more than a part of it, in the
-	// folder for such files. What is known of documents stands in files that are mapped, so a part of these is in memory as long as nobody
-	// else needs it. Some 40 bytes of each document, and its id, cannot be in a file. The Go runtime adds its share of garbage: see
+	// folder for such files. The data about documents is in mapped files, parts of which stay in memory until the memory is
+	// needed elsewhere. About 40 bytes of each document, and its id, cannot be in a file. The Go runtime adds its share of garbage: see
 	// [debug.SetMemoryLimit].
 	Memory int64
 

@@ -92,8 +92,8 @@ func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) 
 }
 
 // Pairs yields all pairs of near-duplicates, each once. A was added before B. Equal documents have the similarity and the
-// probability 1, and m of them m(m−1)/2 pairs; Groups does not spell them out. Which pairs there are, and what is said of
-// them, depends on nothing but the documents. The order of the pairs is unspecified but always the same. If the
+// probability 1, and m of them make m(m−1)/2 pairs; Groups does not list them all. Which pairs there are, and what is
+// reported about them, depends only on the documents. The order of the pairs is unspecified but always the same. If the
 // context ends, its error comes last, with an empty Pair.
 //
 // Pairs compares the documents that are there when the loop begins. It takes time in proportion to the number of
@@ -105,7 +105,7 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID]
 
 // PairsSince reports the pairs that involve a document added after the first n that were ever added: new documents with each
 // other and with old ones. Old documents are not compared with each other. n counts documents that were replaced or
-// deleted since, as [Entry.Number] does; with n ≤ 0 it is Pairs.
+// deleted since, as [Entry.Sequence] does; with n ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[neardup.Pair[ID], error] {
 	return func(yield func(neardup.Pair[ID], error) bool) {
 		s, err := d.snapshot(n)

@@ -23,8 +23,8 @@ import (
 // with Add.
 //
 // The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one: well
-// below a millisecond where there are few, and up to some hundred milliseconds where there are 256. In a crowd of more than that, such as a letter that
-// thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a whole collection, Pairs and Groups are
+// below a millisecond if there are few, and up to some hundred milliseconds if there are 256. If there are more, such as for a
+// letter that thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a whole collection, Pairs and Groups are
 // faster, since they share this work.
 func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {

@@ -19,9 +19,9 @@ type Coverage[ID any] struct {
 	Tokens int // how many words or characters it has
 	Shared int // and how many of them are in a passage that stands in another document
 
-	// Sources are the documents in which these stand, without Runs. The first has most of them, the next most of the rest, and so on; of equal
-	// ones, that which was added first counts. Here Shared and Tokens of a Match are of this document. Of a passage that stands in more than 16 other documents, or 16 times in
-	// the source, only the first 16 count, so there may be more in common.
+	// Sources are the documents in which these tokens occur, without Runs. The first has most of them, the next most of the rest, and so
+	// on; ties go to the document added first. Here Shared and Tokens of a Match are of this document. If a passage occurs in more than
+	// 16 other documents, or 16 times in the source, only the first 16 count, so there may be more in common.
 	Sources []Match[ID]
 }
 
@@ -50,8 +50,9 @@ func (f *Finder[ID]) CoverageSince(ctx context.Context, n int) iter.Seq2[Coverag
 	}
 }
 
-// Contained yields all pairs of documents of which at least this share of one stands in the other: both ways round if it does. Each is a Coverage by
-// the other document alone, its one source; what is said of the sources there holds. The error, which comes last, is also that of a share that is not above 0 and at most 1.
+// Contained yields all pairs of documents in which at least this share of one occurs in the other, in both directions if that is
+// true of both. Each result is a Coverage whose only source is the other document, with the limits described there. The error comes
+// last; it is also an error if the share is not above 0 and at most 1.
 func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Coverage[ID], error] {
 	return func(yield func(Coverage[ID], error) bool) {
 		if !(share > 0 && share <= 1) {

@@ -20,8 +20,8 @@ import (
 type CutOptions struct {
 	Sentences    bool // only whole sentences go, so that what is left can be read; no sentence ends before a small letter or a figure
 	Paragraphs   bool // only whole lines or paragraphs go
-	MinDocuments int  // only passages that stand in at least so many documents: the lines of a template, and no press releases
-	Since        int  // only in documents after the first so many
+	MinDocuments int  // only passages that occur in at least this many documents: the lines of a template, but not press releases
+	Since        int  // only in documents after the first Since
 }
 
 // A Cut is what a document has that stands in an earlier place too.

@@ -50,10 +50,10 @@ import (
 type Options struct {
 	Length Length // how long a passage has to be; of the zero value, 50 words, or 80 characters
 
-	// Memory is about how many bytes the Finder may use; 0 stands for half of the memory of the machine. Texts, and what is
-	// sorted, go to temporary files when they need more. Besides, it takes 24 bytes for each document, and its id; a bit for each nine tokens and a byte
-	// for each run that stands twice while passages are looked for; up to twenty times the longest text while that is read; and the
-	// places of a passage that is yielded. With less than 100 MB it takes 100 MB.
+	// Memory is about how many bytes the Finder may use; 0 means half of the memory of the machine. Texts, and what is
+	// sorted, go to temporary files when they need more. In addition, it takes 24 bytes and the id for each document; while searching
+	// for passages, a bit for every nine tokens and a byte for each run that occurs twice; up to twenty times the longest text while
+	// that is read; and the places of the passage that is yielded. With less than 100 MB it takes 100 MB.
 	Memory int64
 
 	// Progress, if not nil, is called with what is being done, and which part of it has been done, from several goroutines,
@@ -278,13 +278,13 @@ type Passage[ID any] struct {
 	Places    []Place[ID] // in the order of adding. Places that overlap are one: a text that repeats a word has one long place
 }
 
-// Text returns the text of a place. The error is that of a place that is none, or of the file.
+// Text returns the text of a place. It returns an error for an invalid place, or that of the file.
 func (f *Finder[ID]) Text(p Place[ID]) (string, error) {
 	_, text, _, err := f.Around(p, 0)
 	return text, err
 }
 
-// Document returns the text of a document by its number. The error is that of a number that is none, or of the file.
+// Document returns the text of a document by its number. It returns an error for an invalid number, or that of the file.
 func (f *Finder[ID]) Document(number int) (string, error) {
 	s := f.snapshot()
 	if number < 0 || number >= len(s.ids) {

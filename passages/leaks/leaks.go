@@ -1,8 +1,8 @@
 // Package leaks finds test items that stand in a training corpus, as a whole or in part.
 //
-// The tests are in memory, and the documents of the corpus go by, in any number of goroutines. Each run of as many words as the shortest leak has
-// is in a table, by its hash; where a document has one, the two are compared word by word, in both directions. So a search takes time in
-// proportion to the document. As in package passages, letters are folded, and what stands between the words does not count.
+// The tests are in memory, and the documents of the corpus are streamed, in any number of goroutines. A table has the hash of every run
+// that is as long as the shortest leak. Where a document has one, the two are compared word by word, in both directions. So a search
+// takes time in proportion to the document. As in package passages, letters are folded, and everything between the words is ignored.
 package leaks
 
 import (
@@ -114,8 +114,8 @@ func (t *Benchmark[ID]) Add(id ID, parts ...string) error {
 	return nil
 }
 
-// Parts yields, for each part in the order of adding, how many words or characters it has, and whether it is looked for. One that is not is
-// too short, or nothing of it is long enough that stands in no more than 10 items.
+// Parts yields, for each part in the order of adding, how many words or characters it has, and whether it is looked for. A part is
+// skipped if it is too short, or if no run in it that is long enough occurs in 10 items or fewer.
 func (t *Benchmark[ID]) Parts() iter.Seq2[int, bool] {
 	return func(yield func(int, bool) bool) {
 		b := t.build()
