@@ -23,7 +23,7 @@
 //     which [Kind]. It finds revised texts too, tells pages of one template apart, groups what it
 //     finds, explains it, and learns from labelled pairs.
 //   - A [Fingerprint64] or [Fingerprint128] is the SimHash of a text. Texts with nearly the same
-//     features have fingerprints that differ in few bits. Fingerprints find copies and light edits
+//     features have fingerprints that differ in few bits ([Fingerprinter.Sum64Of] takes your own features). They find copies and light edits
 //     among hundreds of millions. [Pairs] and [Components] take a collection, [PairsBetween] takes an
 //     old and a new one, and an [Index] takes documents one by one.
 //   - A [Signature] is the MinHash of a text. Signatures find revised texts among millions, with a

@@ -9,35 +9,35 @@ import (
 	"github.com/neardup/neardup/internal/graph"
 )
 
-// This file groups pairs of similar documents, wherever they come from: fingerprints, signatures,
-// vectors or a program of the caller's own. internal/graph has the algorithms.
+// This file groups pairs of similar documents, wherever they come from: fingerprints, signatures, vectors or a program
+// of the caller's own. internal/graph has the algorithms.
 
-// A Linkage says which pairs of near-duplicates make a group. In the literature, CompleteLinkage is
-// complete-link clustering and SingleLinkage is single-link clustering.
+// A Linkage says which pairs of near-duplicates make a group. In the literature, CompleteLinkage is complete-link
+// clustering and SingleLinkage is single-link clustering.
 type Linkage uint8
 
 const (
-	// CentreLinkage: every member is a near-duplicate of the member that is kept. So if you keep only that
-	// one, everything you drop is similar to it. Two other members may be far from each other.
+	// CentreLinkage: every member is a near-duplicate of the member that is kept. So if you keep only that one,
+	// everything you drop is similar to it. Two other members may be far from each other.
 	CentreLinkage Linkage = iota
 
 	// CompleteLinkage: all members are near-duplicates of each other, except that a document that would otherwise be
 	// kept next to a near-duplicate joins its group.
 	CompleteLinkage
 
-	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of
-	// weak links may pull documents together that have nothing in common.
+	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of weak links
+	// may pull documents together that have nothing in common.
 	SingleLinkage
 )
 
-// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each
-// vertex, the vertex that represents its group; a vertex alone represents itself. The order of
-// pairs does not matter. A pair with a position outside 0 to n−1 panics. An unknown Linkage is an
-// error, and so is one that pairs yield; then the result lacks links.
+// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each vertex, the vertex
+// that represents its group; a vertex alone represents itself. The order of pairs does not matter. A pair with a
+// position outside 0 to n−1 panics. An unknown Linkage is an error, and so is one that pairs yield; then the result
+// lacks links.
 //
-// before reports whether vertex i should represent a group rather than vertex j. It must be a
-// strict weak order; vertices that it does not distinguish are taken in ascending order, as all are
-// if it is nil. Several goroutines may call it.
+// before reports whether vertex i should represent a group rather than vertex j. It must be a strict weak order;
+// vertices that it does not distinguish are taken in ascending order, as all are if it is nil. Several goroutines may
+// call it.
 //
 //   - [CentreLinkage]: vertices are taken in the order of before. A vertex that is near no centre so far
 //     becomes a centre. Every other vertex belongs to the centre it is most similar to; if several
@@ -48,8 +48,8 @@ const (
 //     far represents its group. Members of a group that has none go to the most similar representative.
 //   - [SingleLinkage]: the connected components, in nearly linear time, and memory for n vertices only.
 //
-// No two representatives are a pair. With the first two, every other vertex is paired with its own; they keep all
-// pairs in memory. The higher its Similarity and the lower its Distance, the more similar the pair.
+// No two representatives are a pair. With the first two, every other vertex is paired with its own; they keep all pairs
+// in memory. The higher its Similarity and the lower its Distance, the more similar the pair.
 func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before func(i, j int) bool) ([]int, error) {
 	if err := by.check(); err != nil {
 		return nil, err
@@ -86,15 +86,14 @@ func (l Linkage) check() error {
 	return nil
 }
 
-// Components groups fingerprints: two are in one component if a chain of pairs at a Hamming distance of
-// at most k joins them. For each fingerprint it returns the position of the first member of its
-// cluster. So the result at i is i if fps[i] is alone or the first of its cluster; keeping just
-// these leaves one of each cluster. A negative k leaves each alone. If the context ends early,
-// Components returns its error and a result that may lack links.
+// Components groups fingerprints: two are in one component if a chain of pairs at a Hamming distance of at most k joins
+// them. For each fingerprint it returns the position of the first member of its cluster. So the result at i is i if
+// fps[i] is alone or the first of its cluster; keeping just these leaves one of each cluster. A negative k leaves each
+// alone. If the context ends early, Components returns its error and a result that may lack links.
 //
-// It is [GroupPairs] of [Pairs] with [SingleLinkage], except that equal fingerprints are taken together
-// first, so a million copies of one page cost no more than other input. It takes time and memory
-// like Pairs. Fingerprints of one cluster may be far apart. fps must not change meanwhile.
+// It is [GroupPairs] of [Pairs] with [SingleLinkage], except that equal fingerprints are taken together first, so a
+// million copies of one page cost no more than other input. It takes time and memory like Pairs. Fingerprints of one
+// cluster may be far apart. fps must not change meanwhile.
 func Components[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
 	if k < 0 {
 		label := make([]int, len(fps))
@@ -114,8 +113,8 @@ func Components[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, erro
 	return equal.Spread(of), err
 }
 
-// makeGroups returns the groups of two or more positions that have the same representative, keep[n].
-// id and near tell the id of a position, and how near it is to its representative.
+// makeGroups returns the groups of two or more positions that have the same representative, keep[n]. id and near tell
+// the id of a position, and how near it is to its representative.
 func makeGroups[ID comparable](keep []int, id func(n uint32) (ID, error), near func(n, keep int) Match[ID]) ([]Group[ID], error) {
 	sizes := make([]int, len(keep))
 	for _, k := range keep {

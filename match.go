@@ -20,27 +20,26 @@ type Text string
 func (Text) document()   {}
 func (Record) document() {}
 
-// A Match is a stored document that is near the query. That it is near was verified, except that
-// the similarity of signatures is an estimate.
+// A Match is a stored document that is near the query. That it is near was verified, except that the similarity of
+// signatures is an estimate.
 type Match[ID comparable] struct {
 	ID ID
 
 	// Distance is the Hamming distance in bits. It is 0 for signatures, vectors and documents.
 	Distance int
 
-	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
-	// signatures. It is 0 for fingerprints.
+	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of signatures. It is 0 for
+	// fingerprints.
 	Similarity float64
 
-	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of
-	// package dedup only, and 0 elsewhere.
+	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of package dedup only,
+	// and 0 elsewhere.
 	Kind        Kind
 	Probability float64
 }
 
-// A Pair is two documents that are near each other, by id or by position. Where both are of one
-// collection, A comes before B in the order of adding, or by position. The other fields are those of
-// a [Match].
+// A Pair is two documents that are near each other, by id or by position. Where both are of one collection, A comes
+// before B in the order of adding, or by position. The other fields are those of a [Match].
 type Pair[ID comparable] struct {
 	A, B        ID
 	Distance    int
@@ -69,8 +68,8 @@ type Entry[ID comparable, V any] struct {
 	Added time.Time
 }
 
-// String says how near the document is, in one line: "b at distance 2", "b 0.83 similar", or with
-// package dedup "b 0.83 similar, probability 0.99, revised".
+// String says how near the document is, in one line: "b at distance 2", "b 0.83 similar", or with package dedup "b 0.83
+// similar, probability 0.99, revised".
 func (m Match[ID]) String() string {
 	return fmt.Sprint(m.ID) + nearness(m.Distance, m.Similarity, m.Probability, m.Kind)
 }
@@ -90,27 +89,26 @@ func nearness(distance int, similarity, probability float64, kind Kind) string {
 	return fmt.Sprintf(" %.2f similar, probability %.2f, %s", similarity, probability, kind)
 }
 
-// A Kind says how the documents of a pair differ. Each pair has one kind: the first that fits, in the
-// order of the constants. Kinds joined by | are a set of kinds.
+// A Kind says how the documents of a pair differ. Each pair has one kind: the first that fits, in the order of the
+// constants. Kinds joined by | are a set of kinds.
 type Kind uint8
 
 const (
-	// Identical documents have the same text, byte for byte; records, the same values in the columns
-	// that count.
+	// Identical documents have the same text, byte for byte; records, the same values in the columns that count.
 	Identical Kind = 1 << iota
 
-	// SameWords: the documents have the same words in the same order, after the Normalizer. They
-	// differ in case, width, white space, punctuation or other symbols.
+	// SameWords: the documents have the same words in the same order, after the Normalizer. They differ in case, width,
+	// white space, punctuation or other symbols.
 	SameWords
 
-	// SameForm: the documents are one form that is filled in differently, or pages of one template: what they have
-	// in common, many documents have in common. A form is a text with slots that at least four documents that are
-	// alike fill in with other words. A slot is where these documents go on in at least four ways after the same
-	// six words, and come together again in the next six. Outside of the slots the two documents have the same
-	// words, but for figures, which is at least half of each. Of the words in the slots they have at most three
-	// quarters in common. Without slots, the figures count as what is filled in, if at least one word in 32 is a
-	// figure. Two documents are pages of one template if they would be near-duplicates by their texts alone, but
-	// not when their neighbourhoods are taken into account.
+	// SameForm: the documents are one form that is filled in differently, or pages of one template: what they have in
+	// common, many documents have in common. A form is a text with slots that at least four documents that are alike
+	// fill in with other words. A slot is where these documents go on in at least four ways after the same six words,
+	// and come together again in the next six. Outside of the slots the two documents have the same words, but for
+	// figures, which is at least half of each. Of the words in the slots they have at most three quarters in common.
+	// Without slots, the figures count as what is filled in, if at least one word in 32 is a figure. Two documents are
+	// pages of one template if they would be near-duplicates by their texts alone, but not when their neighbourhoods
+	// are taken into account.
 	SameForm
 
 	// SameExceptNumbers: the words are the same but for figures, and the documents are of no form. A figure is a word
@@ -131,8 +129,8 @@ const (
 // kindNames has the names of the kinds, in the order of their bits.
 var kindNames = [...]string{"identical", "same-words", "same-form", "same-except-numbers", "contained", "revised"}
 
-// String returns the name of a kind, such as same-form. The names of a set have commas between them;
-// the empty set is none.
+// String returns the name of a kind, such as same-form. The names of a set have commas between them; the empty set is
+// none.
 func (k Kind) String() string {
 	var names []string
 	for left := k & AllKinds; left != 0; left &= left - 1 {

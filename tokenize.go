@@ -14,9 +14,8 @@ import (
 //	Shingles       the cat, cat sat               我 爱, 爱 北, 北 京
 //	NGrams of 3    the, hec, eca, cat, ats, …     我爱北, 爱北京
 //
-// Words, NGrams and Shingles of Words share one implementation, the lexer in
-// internal/lex: their features are windows of n units in a buffer, so fingerprints can hash them in place (unitsOf).
-// Other tokenizers yield tokens one by one.
+// Words, NGrams and Shingles of Words share one implementation, the lexer in internal/lex: their features are windows
+// of n units in a buffer, so fingerprints can hash them in place (unitsOf). Other tokenizers yield tokens one by one.
 //
 // Every tokenizer of this package can also read a text in pieces, for a Stream. That is what a source is for. A
 // tokenizer of the caller's own has none, because it only ever sees whole texts.

@@ -38,6 +38,20 @@ func ExampleDeduplicator() {
 	// mail-4 is like mail-2: similarity 0.78, revised; likely: true
 }
 
+// The first code of the README.
+func ExampleDeduplicator_Groups() {
+	ctx := context.Background()
+	d, _ := dedup.New[string](dedup.Options{})
+	d.Add("mon", neardup.Text("The lamp in front of our house has been dark for a week. Please repair it soon."))
+	d.Add("tue", neardup.Text("The bus to the hospital no longer stops at the market. Where can we get on now?"))
+	d.Add("wed", neardup.Text("The lamp in front of our house has been dark for two weeks! Please repair it soon."))
+	groups, _ := d.Groups(ctx, dedup.GroupOptions[string]{})
+	for _, g := range groups {
+		fmt.Println("keep", g.Keep, "of", g.Members)
+	}
+	// Output: keep wed of [mon wed]
+}
+
 // The documents of yesterday are in files. Those of today are compared with them.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "neardup")
