@@ -76,7 +76,7 @@ func parseWord(word string, digits int, whole string) (uint64, error) {
 	// ParseUint takes no sign, and underscores only in base 0.
 	x, err := strconv.ParseUint(word, base, 64)
 	if err != nil || len(whole) != digits && len(whole) != 4*digits || len(whole) != len(word)*digits/16 {
-		return 0, fmt.Errorf("neardup: %q is no fingerprint of %d hexadecimal or %d binary digits", format.Clip(whole), digits, 4*digits)
+		return 0, fmt.Errorf("neardup: %q is not a fingerprint of %d hexadecimal or %d binary digits", format.Clip(whole), digits, 4*digits)
 	}
 	return x, nil
 }

@@ -140,7 +140,7 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 }
 
 // signAgain is what the error advises when files have signatures of another version or other bands.
-const signAgain = "sign the stored texts again, or give the bands of then as SignatureIndexOptions.Banding"
+const signAgain = "sign the stored texts again, or give the original bands as SignatureIndexOptions.Banding"
 
 // Similarity returns the similarity that the index was made for.
 func (ix *SignatureIndex[ID]) Similarity() float64 { return ix.similarity }

@@ -237,7 +237,7 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 	case goal.Precision > 0:
 		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Found > 0 && p.Precision >= goal.Precision })
 		if i < 0 {
-			return fmt.Errorf("neardup: no border at which a pair is found reaches a precision of %g", goal.Precision)
+			return fmt.Errorf("neardup: no threshold that finds any pair reaches a precision of %g", goal.Precision)
 		}
 		c.Point = c.Curve[i]
 	case goal.Recall > 0:
@@ -247,7 +247,7 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 			}
 		}
 		if c.Point.Probability == 0 {
-			return fmt.Errorf("neardup: no border reaches a recall of %g", goal.Recall)
+			return fmt.Errorf("neardup: no threshold reaches a recall of %g", goal.Recall)
 		}
 	default:
 		c.Point = at(c.Options.Probability)

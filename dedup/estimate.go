@@ -76,7 +76,7 @@ func (t Estimate) String() string {
 		from = fmt.Sprintf("a similarity of %.2f", t.Similarity)
 	}
 	least, most := t.Likely(t.Wrong, t.Pairs)
-	return fmt.Sprintf("near-duplicates from %s on; about %.0f of %d pairs are wrong, likely %d to %d, and about %.0f are missed", from, t.Wrong, t.Pairs, least, most, t.Missed)
+	return fmt.Sprintf("near-duplicates at %s or more; about %.0f of %d pairs are expected to be false positives, likely %d to %d, and about %.0f are expected to be missed", from, t.Wrong, t.Pairs, least, most, t.Missed)
 }
 
 // The log odds of pairs are counted in bins. A quarter is fine enough: within a bin, odds differ by a fourth.

@@ -135,7 +135,7 @@ func ExampleDeduplicator_Estimate() {
 		panic(err)
 	}
 	fmt.Println(threshold)
-	// Output: near-duplicates from a probability of 0.50 on; about 0 of 1 pairs are wrong, likely 0 to 1, and about 0 are missed
+	// Output: near-duplicates at a probability of 0.50 or more; about 0 of 1 pairs are expected to be false positives, likely 0 to 1, and about 0 are expected to be missed
 }
 
 func ExampleDeduplicator_Families() {

@@ -153,7 +153,7 @@ type collections struct {
 
 var (
 	errNoCollection = errors.New("there is no such collection")
-	errExists       = errors.New("there is such a collection, with other settings")
+	errExists       = errors.New("the collection already exists, with other settings")
 )
 
 // names are those of collections. No other file in the directory looks like one.

@@ -83,7 +83,7 @@ func (t *Tokens) reload() error {
 			return fmt.Errorf("%s:%d: %w", t.path, n, err) // without the line, which may have a token
 		}
 		if slices.ContainsFunc(grants, func(o grant) bool { return o.name == g.name || o.hash == g.hash }) {
-			return fmt.Errorf("%s:%d: the name or the token stands in an earlier line", t.path, n)
+			return fmt.Errorf("%s:%d: an earlier line has the same name or token", t.path, n)
 		}
 		grants = append(grants, g)
 	}

@@ -13,7 +13,7 @@ import (
 // TestWARC reads a web archive of wget: pages in several encodings, packed and in chunks, and one that was got twice. What is no page is said.
 func TestWARC(t *testing.T) {
 	status, out, errs := inFormats(t, "dedup", "--same-id", "first", "--out", "o.jsonl", "--groups", "c", "pages.warc.gz")
-	if status != 0 || !strings.Contains(errs, "records that are skipped: 13 not pages, 1 neither HTML nor plain text, 3 errors of the server or redirections") || !strings.Contains(out, "1 documents are left out, since another one has their id") {
+	if status != 0 || !strings.Contains(errs, "records that are skipped: 13 not pages, 1 neither HTML nor plain text, 3 errors of the server or redirections") || !strings.Contains(out, "1 documents were dropped because another one has the same id") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	site := "http://127.0.0.1:8765/"

@@ -31,7 +31,7 @@ func (c *completionCommand) Run(of *call) error {
 		}
 		return bashCompletion(of.stdout, parser.Model)
 	}
-	return usageError{fmt.Errorf("the shell %q is not known: bash, zsh or fish", c.Shell)}
+	return usageError{fmt.Errorf("unknown shell %q: use bash, zsh or fish", c.Shell)}
 }
 
 // flagsOf returns the flags of a command as they are written.

@@ -30,7 +30,7 @@ func (c *dedupCommand) Run(of *call) error {
 
 // shardFlags divide a call among processes.
 type shardFlags struct {
-	Shard string `group:"running" placeholder:"K/N" help:"Take only the share K of N of the documents, and write what the command merge needs of them into the directory --state, one for each share. The other flags must be the same for all shares, outputs included: merge writes them."`
+	Shard string `group:"running" placeholder:"K/N" help:"Process only shard K of N, and write what the command merge needs to the --state directory; each shard needs its own. All other flags, including outputs, must be the same for all shards: merge writes the outputs."`
 }
 
 // A shardedCommand is what the parts keep of a call of dedup.

@@ -29,7 +29,7 @@ type explainCommand struct {
 	textFlags
 	groupFlags
 	runFlags
-	Features int `group:"output" default:"15" placeholder:"N" help:"How many of the features that both have are shown, and of those that one has."`
+	Features int `group:"output" default:"15" placeholder:"N" help:"How many features to show, both of those that the two documents share and of those that only one has."`
 }
 
 // Run explains why two documents of a collection are near-duplicates, or not.
@@ -61,7 +61,7 @@ func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.O
 	if o.Method.Least > 0 {
 		needed = fmt.Sprintf("a similarity of %.2f", o.Method.Least)
 	}
-	fmt.Fprintf(w, "%s: the probability is %.4f and the similarity %.4f, and %s is enough; they are of the kind %s\n", answer, e.Probability, e.Similarity, needed, e.Kind)
+	fmt.Fprintf(w, "%s: the probability is %.4f and the similarity %.4f; the threshold is %s; the kind is %s\n", answer, e.Probability, e.Similarity, needed, e.Kind)
 	switch {
 	case !e.Compared:
 		fmt.Fprintln(w, "in a collection they are not compared: their signatures have too little in common")
@@ -105,7 +105,7 @@ func showFeatures(w io.Writer, e dedup.Explanation, most int, title string, in f
 type compareCommand struct {
 	A         string `arg:"" help:"A file with a text."`
 	B         string `arg:"" help:"Another one."`
-	Encoding  string `placeholder:"NAME" help:"Encoding of the files; by default it is found out."`
+	Encoding  string `placeholder:"NAME" help:"Encoding of the files; detected by default."`
 	Normalize string `placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
 
@@ -168,19 +168,19 @@ func (c *compareCommand) Run(of *call) error {
 // share shows a fraction, which may be of nothing.
 func share(x float64) string {
 	if math.IsNaN(x) {
-		return "- (there is nothing to tell from)"
+		return "- (not enough data)"
 	}
 	return fmt.Sprintf("%.4f", x)
 }
 
 type calibrateCommand struct {
-	Labels string `arg:"" help:"Pairs that somebody has looked at, one in a line: two ids and same or different, with tabs or commas between, or a JSON object such as {\"a\": \"1\", \"b\": \"2\", \"same\": true}. The page that review makes saves such a file."`
+	Labels string `arg:"" help:"Labelled pairs, one per line: two ids and same or different, separated by tabs or commas, or a JSON object such as {\"a\": \"1\", \"b\": \"2\", \"same\": true}. The page that review writes saves such a file."`
 	inputFlags
 	textFlags
 	groupFlags
 	runFlags
-	Precision float64 `group:"method" placeholder:"X" help:"Find the lowest border at which this precision is expected, instead of one half."`
-	MinRecall float64 `group:"method" placeholder:"X" help:"Find the highest border at which this recall is expected, instead of one half."`
+	Precision float64 `group:"method" placeholder:"X" help:"Choose the lowest threshold with this expected precision, instead of 0.5."`
+	MinRecall float64 `group:"method" placeholder:"X" help:"Choose the highest threshold with this expected recall, instead of 0.5."`
 	Quiet     bool    `group:"output" short:"q" help:"Print errors and the result only."`
 	Complete  bool    `group:"method" help:"The labels name all duplicates: other pairs that are compared are different."`
 }

@@ -18,7 +18,7 @@ type fingerprintCommand struct {
 	inputFlags
 	textFlags
 	Out       string `group:"output" required:"" placeholder:"FILE" help:"The table: .parquet or .csv, which may end in .gz or .zst. Its columns are id and fingerprint (a signed integer of 64 bits), and fingerprint_high with 128 bits; with minhash they are id and signature (a list of signed integers of 32 bits; in CSV as PostgreSQL writes it, {1,2}); with auto they are id and two signatures, long and short. A text without letters, digits and emoji has none."`
-	Method    string `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints. minhash: signatures. auto: the signatures by which dedup decides who can matter to whom."`
+	Method    string `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints. minhash: signatures. auto: the signatures that dedup uses to decide which documents to compare."`
 	Normalize string `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 	Tokenizer string `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into: ${tokenizers}."`
 	Weights   string `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`

@@ -24,15 +24,15 @@ type inputFlags struct {
 	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs: a path in each line, or zero bytes between the paths; - for standard input."`
 	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, arrow, warc, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
-	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
-	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What becomes of documents with one id: error; first or last, which is the only one that counts; or number, which gives the others ids such as a-2. For last, the inputs are read twice."`
-	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252; all of the WHATWG are known. By default it is detected, and reported if it is not UTF-8."`
+	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"How to identify a document without an id: line, by its file and line, or hash, by a hash of its text, with a number appended if several have the same."`
+	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What to do with documents that share an id: error; first or last, which keeps only that one; or number, which gives the others ids such as a-2. With last, the inputs are read twice."`
+	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252; all WHATWG encodings are supported. By default it is detected, and reported if it is not UTF-8."`
 	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is detected, and reported if it is not a comma."`
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
-	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook, or line of a .csv or .tsv file, that has the names of the columns; by default the first one that is not empty, or one below a title that has the columns which are needed."`
+	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook, or line of a .csv or .tsv file, with the column names. By default it is the first row that is not empty, or a row below a title if it has the required columns."`
 	NoHeader  bool   `group:"input" help:"The first row of a .csv or .tsv file or a workbook is data. The columns are named A, B, C and so on, as in spreadsheets."`
 	MaxLine   int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
-	Empty     string `group:"input" default:"keep" placeholder:"NAME" help:"What becomes of documents without text, or with white space only: keep, as they are no duplicates of each other, or drop."`
+	Empty     string `group:"input" default:"keep" placeholder:"NAME" help:"What to do with documents without text, or with white space only: keep, since they are not duplicates of each other, or drop."`
 	SkipBad   bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
 }
 
@@ -45,16 +45,16 @@ type textFlags struct {
 // outputFlags say what to write.
 type outputFlags struct {
 	decisionFlags
-	Pairs  string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, with their group and its size, or with tabs between, no header and no groups."`
+	Pairs  string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted. A .csv or .jsonl file also has their group and its size; otherwise the file is tab-separated, without header and groups."`
 	Report string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
 }
 
 // decisionFlags say what to write of what is decided about each document.
 type decisionFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
-	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with added columns: the group of each document and its size, whether the document is kept, and otherwise which one is kept instead and how similar they are. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
 	Groups   string `group:"output" aliases:"clusters" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
-	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, with which settings and from which inputs that was found, and what neardup verify needs to check it: the words that both have in common, and SHA-256 of texts and inputs; as .csv or .jsonl."`
+	Audit    string `group:"output" placeholder:"FILE" help:"One row for each removed document, as .csv or .jsonl: its place, the document that is kept instead, their similarity, and the settings and inputs of the run. It also has what neardup verify needs: the share of words in common, and the SHA-256 of the texts and inputs."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
 	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
@@ -63,7 +63,7 @@ type decisionFlags struct {
 // groupFlags say what near-duplicates and groups are.
 type groupFlags struct {
 	borderFlags
-	Bias      float64 `group:"method" default:"0" placeholder:"X" help:"What is added to the logarithm of the odds of every pair, as the command calibrate says."`
+	Bias      float64 `group:"method" default:"0" placeholder:"X" help:"Number to add to the log odds of every pair; the command calibrate prints it."`
 	Normalize string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
 
@@ -73,14 +73,14 @@ type borderFlags struct {
 	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-except-numbers (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
 	Linkage     string  `group:"method" default:"centre" placeholder:"NAME" help:"What joins the documents of a group: centre (every member is a near-duplicate of the one that is kept), complete (every two members are) or single (a chain of near-duplicates connects any two)."`
 	Keep        string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
-	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher one finds fewer pairs, of which more are right."`
+	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher value finds fewer pairs, with fewer false positives."`
 }
 
 // oldFlags say what earlier calls have left.
 type oldFlags struct {
 	Against string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
 	Save    string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
-	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was. With --shard, it is the directory of the share, and nothing is kept for later calls."`
+	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all runs in DIR, which is created if it does not exist. A run compares its documents with each other and with those in DIR, and adds them. A document replaces an earlier one with the same id. To resume a run that was killed, repeat it. With --shard, DIR belongs to the shard, and nothing is kept for later runs."`
 }
 
 // methodFlags say how documents are compared.

@@ -109,7 +109,7 @@ func TestWithoutID(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(`{"text":"one and two"}`+"\n"+`{"text":"three"}`+"\n"+`{"text":"one and two"}`+"\n"), 0o666)
 	status, stdout, stderr := inDirectory(t, dir, "dedup", "--without-id", "hash", "--groups", "-", "x.jsonl")
 	id := strings.Split(stdout, "\t")[0]
-	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "known by a hash of their text") {
+	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "identified by a hash of their text") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	if status, _, stderr := inDirectory(t, dir, "dedup", "--without-id", "no", "x.jsonl"); status != 2 {
@@ -300,7 +300,7 @@ func TestReport(t *testing.T) {
 	if status, _, stderr := inFormats(t, append([]string{"dedup", "-q", "--report", "r.html"}, flags...)...); status != 0 || !strings.Contains(read(t, "r.html"), "Content-Security-Policy") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	if status, _, stderr := inFormats(t, "review", "--report", "r.html", "letters.csv.xz"); status != 1 || !strings.Contains(stderr, "set --text") {
+	if status, _, stderr := inFormats(t, "review", "--report", "r.html", "letters.csv.xz"); status != 1 || !strings.Contains(stderr, "Set --text") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	dir := t.TempDir()
@@ -541,7 +541,7 @@ func TestNothingSilent(t *testing.T) {
 		{"x.json", `[{"id":1,"text":"one"}] [{"id":2,"text":"two"}]`, "dedup x.json", "x.json:2: not a JSON object"},
 		{"x.json", `[{"id":1,"text":"one"}] garbage`, "dedup x.json", "x.json:1: not JSON"},
 		{"x.json", `[{"id":1,"text":"one"},`, "dedup x.json", "x.json:1: the file ends in the middle"},
-		{"x.csv", "id,text,neardup_kept\n1,one,a\n", "dedup --annotate o.csv x.csv", `there is a column "neardup_kept" already`},
+		{"x.csv", "id,text,neardup_kept\n1,one,a\n", "dedup --annotate o.csv x.csv", `cannot add the column "neardup_kept" to o.csv, because it already exists`},
 		{"x.csv", "id,text\n1,\"a \x01 b\"\n", "dedup --out o.xlsx x.csv", "o.xlsx: row 2: there is a control character"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: a file cannot be compressed in this way"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.json x.csv", "o.json: this format cannot be written"},
@@ -550,7 +550,7 @@ func TestNothingSilent(t *testing.T) {
 		{"x.csv", "id,text\n1,one\n", "dedup --pairs p.xlsx x.csv", "--pairs \"p.xlsx\""},
 		{"x.csv", "id,text\n1,one\n", "review --report p x.csv", "must end in .html"},
 		{"x.csv", "id,text\n1,one\n", "records --schema s.json x.csv", "the records have no columns to compare"},
-		{"x.csv", "text\none\n", "dedup --state s x.csv", "x.csv:2: with --state a document needs an id"},
+		{"x.csv", "text\none\n", "dedup --state s x.csv", "x.csv:2: with --state every document needs an id"},
 	} {
 		dir := t.TempDir()
 		os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o666)

@@ -83,19 +83,19 @@ import (
 // grammar has the commands and their flags.
 type grammar struct {
 	Dedup         dedupCommand         `cmd:"" help:"Find near-duplicates, and write the collection without them."`
-	Merge         mergeCommand         `cmd:"" help:"Put together what dedup --shard has done in several processes, and write the outputs."`
+	Merge         mergeCommand         `cmd:"" help:"Merge the shards that several dedup --shard processes have made, and write the outputs."`
 	Records       recordsCommand       `cmd:"" help:"Find near-duplicates among the rows of tables."`
-	Review        reviewCommand        `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
-	Passages      passagesCommand      `cmd:"" help:"Find what documents share inside: passages, how much of a document stands in others, and the collection without it."`
-	Decontaminate decontaminateCommand `cmd:"" help:"Find which items of tests stand in the documents of a training corpus."`
+	Review        reviewCommand        `cmd:"" help:"Write a page for reviewing pairs side by side, with their differences and why they match."`
+	Passages      passagesCommand      `cmd:"" help:"Find passages that documents share, report how much of each document occurs in others, and write the collection without the repeats."`
+	Decontaminate decontaminateCommand `cmd:"" help:"Find which test items occur in the documents of a training corpus."`
 	Explain       explainCommand       `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
 	Compare       compareCommand       `cmd:"" help:"Compare the texts of two files by every method."`
-	Calibrate     calibrateCommand     `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
-	Diff          diffCommand          `cmd:"" help:"Say what two calls decide differently, by what --groups wrote."`
-	Rethreshold   rethresholdCommand   `cmd:"" help:"Decide again by the pairs of an earlier call: with another border, other kinds, other groups, or labels."`
-	Verify        verifyCommand        `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
-	Upgrade       upgradeCommand       `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
-	Estimate      estimateCommand      `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Calibrate     calibrateCommand     `cmd:"" help:"Calibrate the decision with pairs that somebody has labelled."`
+	Diff          diffCommand          `cmd:"" help:"Compare the decisions of two runs, using the files that --groups wrote."`
+	Rethreshold   rethresholdCommand   `cmd:"" help:"Decide again from the pairs of an earlier run, with another threshold, other kinds, other groups, or labels."`
+	Verify        verifyCommand        `cmd:"" help:"Check an --audit file: whether every removed document has a near-duplicate that is kept."`
+	Upgrade       upgradeCommand       `cmd:"" help:"Convert the --state directory of an earlier version to the format of this one."`
+	Estimate      estimateCommand      `cmd:"" help:"Estimate the cost and recall of each method from a sample of the inputs."`
 	Fingerprint   fingerprintCommand   `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
 	SQL           sqlCommand           `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`
 	Completion    completionCommand    `cmd:"" help:"Print what lets a shell complete commands and flags."`

@@ -110,18 +110,18 @@ func TestBad(t *testing.T) {
 		{"x.jsonl", good + "{\"id\":", "x.jsonl:2: not JSON", true},
 		{"x.jsonl", good + "\n\n[1]", "x.jsonl:4: not a JSON object", true},
 		{"x.jsonl", good + "null", "x.jsonl:2: not a JSON object", true},
-		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: there is no "text"`, true},
+		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: no field "text"`, true},
 		{"x.jsonl", good + `{"id":"b","text":5}`, `x.jsonl:2: "text" is not a string`, true},
 		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: the id is empty", true},
-		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1; --same-id first, last or number`, true},
+		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1; choose what to do with such documents: --same-id first, last or number`, true},
 		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,c,d\n", "x.csv:3: the row has 3 cells, and the header has 2", true},
 		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: the id is empty", true},
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than --max-line", true},
-		{"x.csv", "id,text\na,fine words\nb,\"x\ny,else\nz,more\n", "x.csv:3: a quote begins here that never ends", true},
+		{"x.csv", "id,text\na,fine words\nb,\"x\ny,else\nz,more\n", "x.csv:3: the quote that starts here is never closed", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than --max-line", true},
 		{"missing.csv/", "", "missing.csv/: this directory has no file of a known format", false},
-		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: there is no column "text"`, false},
+		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: no column "text"`, false},
 		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns have the name "text"`, false},
 		{"x.csv", "", "x.csv:1: the file has no header", false},
 		{"x.jsonl.gz", "not gzip", "x.jsonl.gz:1: ", false},
@@ -185,7 +185,7 @@ func TestUsage(t *testing.T) {
 func TestInvalidText(t *testing.T) {
 	content := "{\"id\":\"a\\u001b[31m\\tb\",\"text\":\"\xff\xfe \\u001b]\\u0007 same words here \\u202e\\ud800\"}\n{\"id\":\"c\\nd\\\\\",\"text\":\"same words here\"}\n"
 	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "x.jsonl")
-	if status != 0 || !strings.HasPrefix(stderr, "neardup: x.jsonl: lines or rows with bytes that are not UTF-8: 1, line 1 is the first") || strings.ContainsAny(stdout+stderr, "\x1b\x07\u202e\t") || strings.Count(stdout, "\n") != 5 {
+	if status != 0 || !strings.HasPrefix(stderr, "neardup: x.jsonl: lines or rows with bytes that are not UTF-8: 1, the first at line 1") || strings.ContainsAny(stdout+stderr, "\x1b\x07\u202e\t") || strings.Count(stdout, "\n") != 5 {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 	if !strings.Contains(stdout, "1 duplicates in 1 groups") {
@@ -350,7 +350,7 @@ func TestWithoutText(t *testing.T) {
 				t.Errorf("%s, %s: status %d, clusters %q, %s%s", file, method, status, got, stdout, stderr)
 			}
 			status, stdout, stderr = runIn(t, files, "", append(args, "--empty", "drop")...)
-			if got := read(t, "c.tsv"); status != 0 || got != "e\te\nf\te\n" || !strings.Contains(stdout, "4 documents without text are left out") {
+			if got := read(t, "c.tsv"); status != 0 || got != "e\te\nf\te\n" || !strings.Contains(stdout, "4 documents without text were dropped") {
 				t.Errorf("%s, %s, without empty ones: status %d, clusters %q, %s%s", file, method, status, got, stdout, stderr)
 			}
 		}
@@ -368,9 +368,9 @@ func TestWithoutText(t *testing.T) {
 func TestHints(t *testing.T) {
 	files := map[string]string{"x.jsonl": `{"id":"a","content":"the text"}`, "long.jsonl": `{"id":"a","text":"` + strings.Repeat("long ", 100) + `"}`}
 	for want, args := range map[string][]string{
-		`x.jsonl:1: there is no "text" among the fields ["content" "id"]; --text content names another one`: {"x.jsonl"},
-		"long.jsonl:1: longer than --max-line, which is 200 bytes":                                          {"--max-line", "200", "long.jsonl"},
-		"neardup: nosuch.jsonl: no such file or directory":                                                  {"nosuch.jsonl"},
+		`x.jsonl:1: no field "text"; the fields are ["content" "id"]; --text content names another one`: {"x.jsonl"},
+		"long.jsonl:1: longer than --max-line, which is 200 bytes":                                      {"--max-line", "200", "long.jsonl"},
+		"neardup: nosuch.jsonl: no such file or directory":                                              {"nosuch.jsonl"},
 	} {
 		if status, _, stderr := runIn(t, files, "", args...); status != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: status %d, %s", args, status, stderr)

@@ -16,7 +16,7 @@ import (
 
 type mergeCommand struct {
 	Parts []string `arg:"" name:"dir" help:"The directories that neardup dedup --shard has made, all of them."`
-	Step  string   `group:"running" placeholder:"NAME" help:"Do a share of one step instead of the whole, for several processes: join, which finds out which documents can matter to each other, and after all shares of it compare. What is missing is done at the end."`
+	Step  string   `group:"running" placeholder:"NAME" help:"Run one shard of one step instead of the whole merge, so that several processes can share the work: first join, which finds the documents that may be near-duplicates, and after all its shards, compare. The final merge does whatever is missing."`
 	Shard string   `group:"running" placeholder:"K/N" help:"The share of the step."`
 	runFlags
 }

@@ -124,7 +124,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, status, stderr)
 		}
 	}
-	if status, _, stderr := runIn(t, map[string]string{"x.csv": csv}, "", "--metadata", "keyword", "x.csv"); status != 1 || !strings.Contains(stderr, `x.csv:1: there is no column "keyword"`) {
+	if status, _, stderr := runIn(t, map[string]string{"x.csv": csv}, "", "--metadata", "keyword", "x.csv"); status != 1 || !strings.Contains(stderr, `x.csv:1: no column "keyword"`) {
 		t.Errorf("%d %s", status, stderr)
 	}
 }

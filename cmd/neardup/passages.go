@@ -15,8 +15,8 @@ import (
 
 // lengthFlags say how long a passage is.
 type lengthFlags struct {
-	Words      int `group:"method" placeholder:"N" help:"How many words a passage has at least; the default is 50, and for decontaminate 13, or 5/8 of the characters if these are given."`
-	Characters int `group:"method" placeholder:"N" help:"How many characters it has at least, in Chinese and other scripts that put no spaces between words; the default is 8/5 of the words. In a text of both, a word counts as 1/N of a passage, by its N, and so does a character."`
+	Words      int `group:"method" placeholder:"N" help:"Minimum length of a passage in words. The default is 50, or 13 for decontaminate, or 5/8 of --characters if that is given."`
+	Characters int `group:"method" placeholder:"N" help:"Minimum length of a passage in characters, for Chinese and other scripts without spaces between words. The default is 8/5 of --words. In mixed text, each word counts as 1/N of a passage, with the N of --words, and each character with the N of --characters."`
 }
 
 // length returns the length, with the default number of words.
@@ -31,16 +31,16 @@ func (f *lengthFlags) length(words int) (passages.Length, error) {
 type passagesCommand struct {
 	inputFlags
 	Text      string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
-	Against   string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which comes first: what new documents share with it, and with each other. What only old documents share is not looked for."`
-	Passages  string `group:"output" placeholder:"FILE" help:"The passages: a row for each place, with the number of the passage, how many words or characters it has, in how many documents and places it stands, the id, file and line of the document, the bytes of its text, and in the row of the first place the text of the passage; as .csv or .jsonl, or with tabs between and no header."`
-	Coverage  string `group:"output" placeholder:"FILE" help:"How much of each document stands in others: a row for each source, with how much of the document is in it, how much of that in no source before it, and how much of the source is in the document; as .csv or .jsonl, or with tabs between and no header."`
-	Report    string `group:"output" placeholder:"FILE.html" help:"A page to look at: the passages of which the most would go if each stood only once, and where they stand."`
-	Out       string `group:"output" placeholder:"FILE" help:"The collection without what stands in an earlier place too. The name says the format, as for the command dedup."`
-	Audit     string `group:"output" placeholder:"FILE" help:"With --out, what was cut: where it stood, the text, and an earlier place of it; as .csv or .jsonl."`
-	Cut       string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what is cut: passages to the word (words), only the sentences of which all words are in passages (sentences), or only such lines and paragraphs (paragraphs)."`
-	Documents int    `group:"method" default:"1" placeholder:"N" help:"Only passages that stand in at least N documents count: with 100, say, the printed lines of forms and templates. It makes no difference to --coverage."`
-	Mask      string `group:"method" placeholder:"TEXT" help:"With --out, what is put in the place of what is cut, such as '[…]'."`
-	Least     int    `group:"method" default:"1" placeholder:"N" help:"With --out, a document that was cut is dropped if fewer words or characters are left, and if nothing of it is the first place of what is cut elsewhere."`
+	Against   string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which counts as earlier. Passages that new documents share with it or with each other are found; passages that only old documents share are not."`
+	Passages  string `group:"output" placeholder:"FILE" help:"The passages, as .csv, .jsonl, or tab-separated without a header. Each row is one place: the number of the passage, its length in words or characters, the number of documents and places it occurs in, the id, file and line of the document, and the byte range in its text. The row of the first place also has the text of the passage."`
+	Coverage  string `group:"output" placeholder:"FILE" help:"How much of each document occurs in others, as .csv, .jsonl, or tab-separated without a header. Each row is one source of a document: how much of the document it contains, how much of that no earlier source contains, and how much of the source is in the document."`
+	Report    string `group:"output" placeholder:"FILE.html" help:"An HTML page with the passages whose repeats take up the most text, and where they occur."`
+	Out       string `group:"output" placeholder:"FILE" help:"The collection without text that already occurs in an earlier place. The file name determines the format, as for the command dedup."`
+	Audit     string `group:"output" placeholder:"FILE" help:"With --out, what was cut: its place, its text, and an earlier place where it occurs; as .csv or .jsonl."`
+	Cut       string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what to cut: exactly the words of passages (words), only sentences that lie completely in passages (sentences), or only lines and paragraphs that do (paragraphs)."`
+	Documents int    `group:"method" default:"1" placeholder:"N" help:"Count only passages that occur in at least N documents: with 100, say, the printed lines of forms and templates. This does not affect --coverage."`
+	Mask      string `group:"method" placeholder:"TEXT" help:"With --out, the text that replaces what is cut, such as '[…]'."`
+	Least     int    `group:"method" default:"1" placeholder:"N" help:"With --out, drop a document that was cut if it has fewer than N words or characters left, unless it holds the first copy of something that is cut elsewhere."`
 	lengthFlags
 	runFlags
 	Quiet bool `group:"output" short:"q" help:"Print errors only."`
@@ -62,7 +62,7 @@ func (c *passagesCommand) Run(of *call) error {
 	}
 	for _, name := range []string{"audit", "cut", "least", "mask"} {
 		if _, ok := of.given[name]; ok && c.Out == "" {
-			return usageError{fmt.Errorf("--%s is about what is cut, so it needs --out", name)}
+			return usageError{fmt.Errorf("--%s can only be used with --out", name)}
 		}
 	}
 	cutting, isCutting := cuttings[c.Cut]
@@ -79,7 +79,7 @@ func (c *passagesCommand) Run(of *call) error {
 		return usageError{err}
 	}
 	if strings.ContainsFunc(c.Mask, unicode.IsControl) || !utf8.ValidString(c.Mask) {
-		return usageError{fmt.Errorf("--mask %q: must be a text without line ends and the like", c.Mask)}
+		return usageError{fmt.Errorf("--mask %q: must be UTF-8 without line ends or other control characters", c.Mask)}
 	}
 	o.Passages, o.Coverage = c.Passages, c.Coverage
 	if wrong := o.CheckPaths(); wrong != "" {
@@ -91,14 +91,14 @@ func (c *passagesCommand) Run(of *call) error {
 }
 
 type decontaminateCommand struct {
-	Tests string `arg:"" help:"The tests: a file, a directory or a pattern, of the formats of the inputs."`
+	Tests string `arg:"" help:"The tests: a file, a directory or a pattern, in any input format."`
 	inputFlags
 	Text       string  `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text of a document, or several, separated by commas."`
-	TestFormat string  `group:"input" placeholder:"NAME" help:"Format of the tests, as --format says that of the inputs."`
+	TestFormat string  `group:"input" placeholder:"NAME" help:"Format of the tests, like --format for the inputs."`
 	TestID     string  `group:"input" name:"test-id" default:"id" placeholder:"NAME" help:"Field or column of the tests with the id; an item without one is known by its file and line."`
-	Parts      string  `group:"input" default:"question,answer,text" placeholder:"NAMES" help:"Fields or columns of the tests that are looked for, each by itself; an item has one of them at least. In lines and .txt files, the text is."`
-	Leaks      string  `group:"output" placeholder:"FILE" help:"What was found: a row for each part of an item in a document, with how much of it is there, and where the longest run stands; as .csv or .jsonl, or with tabs between and no header."`
-	Items      string  `group:"output" placeholder:"FILE" help:"A row for each part of each item: in how many documents it stands, and the largest share of it that a document has; as .csv or .jsonl, or with tabs between and no header."`
+	Parts      string  `group:"input" default:"question,answer,text" placeholder:"NAMES" help:"Fields or columns of the tests to search for, each separately. An item must have at least one of them. For lines and .txt files, it is the text."`
+	Leaks      string  `group:"output" placeholder:"FILE" help:"What was found, as .csv, .jsonl, or tab-separated without a header. Each row is one part of an item in one document, with the share that the document has, and the place of the longest run."`
+	Items      string  `group:"output" placeholder:"FILE" help:"One row for each part of each item: the number of documents it occurs in, and the largest share of it in one document; as .csv, .jsonl, or tab-separated without a header."`
 	Out        string  `group:"output" placeholder:"FILE" help:"The documents without those in which something was found. The name says the format, as for the command dedup."`
 	Share      float64 `group:"method" default:"0" placeholder:"X" help:"The smallest share of a part that a document must have, from 0 (any run that is long enough) to 1 (all of it)."`
 	lengthFlags

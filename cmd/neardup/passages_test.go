@@ -57,7 +57,7 @@ func TestPassages(t *testing.T) {
 		{"--out o.txt --cut words --format lines lines", "1 documents were cut", map[string]string{"o.txt": letter + "\n. And more.\n"}},
 		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
 			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + sentence(numbers(0, 60)) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
-		{"in.jsonl", "2 passages of at least 50 words, or 80 characters of Chinese and the like, stand in 5 places; the longest has 57, and the most common stands in 3 documents", nil},
+		{"in.jsonl", "2 passages of at least 50 words, or 80 characters in Chinese and similar scripts, occur in 5 places; the longest has 57, and the most common one occurs in 3 documents", nil},
 		{"--documents 3 --out o.jsonl in.jsonl", "2 documents were cut, and 0 of them dropped", nil},
 		{"--documents 3 in.jsonl", "1 passages of at least 50 words", nil},
 		{"--words 70 in.jsonl", "0 passages of at least 70 words, or 112 characters", nil},
@@ -96,8 +96,8 @@ func TestPassages(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--report r.txt in.jsonl":                    "the name must end in .html",
-		"--audit a.csv in.jsonl":                     "--audit is about what is cut",
-		"--least 5 in.jsonl":                         "--least is about what is cut",
+		"--audit a.csv in.jsonl":                     "--audit can only be used with --out",
+		"--least 5 in.jsonl":                         "--least can only be used with --out",
 		"--out o.jsonl --cut lines in.jsonl":         "must be words, sentences or paragraphs",
 		"--passages in.jsonl in.jsonl":               "is an input and an output",
 		"--passages p.csv --coverage p.csv in.jsonl": "two outputs have this name",
@@ -130,14 +130,14 @@ func TestDecontaminate(t *testing.T) {
 		stdout []string
 		out    map[string]string
 	}{
-		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items stand in 2 documents\n", "answer: of 1 items", "question: of 2 items", "several parts of one item in one document: 1 times", "1 parts of items are not looked for", "2 documents are left"}, map[string]string{
+		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items were found, in 2 documents\n", "answer: of 1 items", "question: of 2 items", "several parts of one item in one document: 1 times", "1 parts of items were not searched for", "2 documents are left"}, map[string]string{
 			"l.tsv": "q1\ttests.jsonl:1\tquestion\t20\t20\t1.0000\ta\tin.jsonl:1\t4\t%A\t" + numbers(0, 20) + "\nq1\ttests.jsonl:1\tanswer\t9\t9\t1.0000\ta\tin.jsonl:1\t%B\t%C\t" + numbers(100, 9) + "\n" +
 				"tests.jsonl:2\ttests.jsonl:2\tquestion\t30\t14\t0.4667\tb\tin.jsonl:2\t0\t%D\t" + numbers(203, 14) + "\n",
 			"i.tsv":   "q1\ttests.jsonl:1\tquestion\t20\ttrue\t1\t1.0000\nq1\ttests.jsonl:1\tanswer\t9\ttrue\t1\t1.0000\ntests.jsonl:2\ttests.jsonl:2\tquestion\t30\ttrue\t1\t0.4667\ntests.jsonl:2\ttests.jsonl:2\tanswer\t1\tfalse\t0\t0.0000\n",
 			"o.jsonl": `{"id":"c","text":"` + numbers(0, 12) + `"}` + "\n" + `{"id":"d","text":"` + numbers(299, 20) + `"}` + "\n"}},
-		{"--share 0.5 --parts question tests.jsonl in.jsonl", []string{"1 of 2 test items stand in 1 documents\n"}, nil},
-		{"--words 15 tests.jsonl in.jsonl", []string{"1 of 2 test items stand in 1 documents\n"}, nil},
-		{"tests.txt in.jsonl", []string{"1 of 1 test items stand in 1 documents\n"}, nil},
+		{"--share 0.5 --parts question tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 documents\n"}, nil},
+		{"--words 15 tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 documents\n"}, nil},
+		{"tests.txt in.jsonl", []string{"1 of 1 test items were found, in 1 documents\n"}, nil},
 	} {
 		status, stdout, stderr := inFiles(t, files, append([]string{"decontaminate"}, strings.Fields(c.args)...)...)
 		for _, want := range c.stdout {
@@ -156,7 +156,7 @@ func TestDecontaminate(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"--parts prompt tests.jsonl in.jsonl":      `tests.jsonl:1: there is none of the fields ["prompt"] among ["answer" "question"]`,
+		"--parts prompt tests.jsonl in.jsonl":      `tests.jsonl:1: none of the fields ["prompt"] found; the fields are ["answer" "question"]`,
 		"--share 2 tests.jsonl in.jsonl":           "must be from 0 to 1",
 		"--out tests.jsonl tests.jsonl in.jsonl":   "tests.jsonl: the same file is an input and an output",
 		"--items tests.jsonl tests.jsonl in.jsonl": "tests.jsonl: the same file is an input and an output",

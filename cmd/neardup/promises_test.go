@@ -56,7 +56,7 @@ func TestOverwritesNothing(t *testing.T) {
 		"dedup in.jsonl --method simhash --secret secret.jsonl --out secret.jsonl": "secret.jsonl: the same file is an input and an output",
 		"diff k1.csv k2.csv --out k2.csv":                                          "k2.csv: the same file is an input and an output",
 		"diff k1.csv k2.csv --out here/k1.csv":                                     "k1.csv: the same file is an input and an output",
-		"dedup in.jsonl --state state --out state/groups":                          "state/groups: the directory of --state",
+		"dedup in.jsonl --state state --out state/groups":                          "state/groups: outputs cannot be written into the --state directory",
 		"dedup in.jsonl --out new.jsonl --annotate here/new.jsonl":                 "here/new.jsonl: two outputs have this name",
 		"dedup in.jsonl --out old.jsonl --annotate link.jsonl":                     "link.jsonl: two outputs have this name",
 		"dedup in.jsonl --out dangling.jsonl":                                      "dangling.jsonl: a link to a file that is not there",
@@ -97,7 +97,7 @@ func TestTellsWhatIsMissing(t *testing.T) {
 		"list.json":    "the rest of the file is not read",
 		"cut.jsonl.gz": "the rest of the file is not read",
 		"twins.csv":    "the rest of the file is not read",
-		"few.csv":      "few.csv: lines or rows with bytes that are not UTF-8: 2, line 3 is the first",
+		"few.csv":      "few.csv: lines or rows with bytes that are not UTF-8: 2, the first at line 3",
 		"late.jsonl":   "late.jsonl: read as WINDOWS-1251",
 	} {
 		if status, _, stderr := inDirectory(t, dir, "dedup", "--skip-bad", file); status != 0 || !strings.Contains(stderr, want) {
@@ -122,7 +122,7 @@ func TestPairsWithoutRoom(t *testing.T) {
 			status, _, stderr := inDirectory(t, dir, append([]string{"dedup", "in.jsonl", "-q", "--memory", "64M", "--method", method}, args...)...)
 			return status, stderr
 		}
-		if status, stderr := call("--pairs", "p.csv"); status != 1 || !strings.Contains(stderr, "pairs, and --memory has no room for more") {
+		if status, stderr := call("--pairs", "p.csv"); status != 1 || !strings.Contains(stderr, "pairs do not fit in --memory") {
 			t.Errorf("%s: status %d, %s", method, status, stderr)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "p.csv")); err == nil {
@@ -140,7 +140,7 @@ func TestAnnotatesOnce(t *testing.T) {
 	if status, _, stderr := inDirectory(t, dir, "dedup", "in.jsonl", "--annotate", "once.jsonl", "-q"); status != 0 {
 		t.Fatal(stderr)
 	}
-	if status, _, stderr := inDirectory(t, dir, "dedup", "once.jsonl", "--annotate", "twice.jsonl", "-q"); status != 1 || !strings.Contains(stderr, `once.jsonl:1: there is a field "neardup_group" already`) {
+	if status, _, stderr := inDirectory(t, dir, "dedup", "once.jsonl", "--annotate", "twice.jsonl", "-q"); status != 1 || !strings.Contains(stderr, `once.jsonl:1: cannot add the field "neardup_group", because it already exists`) {
 		t.Errorf("status %d, %s", status, stderr)
 	}
 	if status, _, stderr := inDirectory(t, dir, "dedup", "word.jsonl", "--annotate", "words.jsonl", "-q"); status != 0 {

@@ -11,10 +11,10 @@ import (
 // groups, or labels. Nothing is compared. The inputs are only read, for their ids and for what is written of them.
 
 type rethresholdCommand struct {
-	Pairs string `arg:"" help:"What --pairs wrote. To be able to lower the border later, write the pairs with --probability 0.05 --kinds all."`
+	Pairs string `arg:"" help:"The file that --pairs wrote. To be able to lower the threshold later, write the pairs with --probability 0.05 --kinds all."`
 	inputFlags
 	textFlags
-	Labels []string `group:"method" placeholder:"FILE" help:"Labels, as the page of review saves them: pairs that are the same count, whatever their probability, pairs that are different do not, and documents that somebody chose are kept."`
+	Labels []string `group:"method" placeholder:"FILE" help:"Labels, as saved by the page that review writes. Pairs labelled same always count, pairs labelled different never do, and documents that somebody chose to keep are kept."`
 	borderFlags
 	decisionFlags
 	Workers int `group:"running" default:"${workers}" placeholder:"N" help:"Number of texts to work on at the same time."`

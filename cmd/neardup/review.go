@@ -22,7 +22,7 @@ func (c *reviewCommand) Run(of *call) error {
 	path := c.Report
 	if path == "" {
 		if path = "review.html"; cli.Exists(path) {
-			return fmt.Errorf("%s: there is such a file; give a name with --report", path)
+			return fmt.Errorf("%s: the file already exists; choose another name with --report", path)
 		}
 	}
 	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}, Report: path}})

@@ -191,9 +191,9 @@ func TestBadShards(t *testing.T) {
 	work(dedup("1/2", "a")...) // again
 	fail("shard 2/2 is missing", "merge", "a")
 	fail("another call", dedup("2/2", "a")...)
-	fail("what a shard made", "dedup", "--state", "a", "in.jsonl")
+	fail("is the directory of a shard", "dedup", "--state", "a", "in.jsonl")
 	work(dedup("2/2", "other", "--keep", "longest")...)
-	fail("other flags", "merge", "a", "other")
+	fail("different flags", "merge", "a", "other")
 	work(dedup("2/2", "b")...)
 	fail("the same shard", "merge", "a", "b", "b")
 	work(dedup("1/3", "third")...)
@@ -225,7 +225,7 @@ func TestBadShards(t *testing.T) {
 					if len(args) == 3 && status == 0 && read(t, "c") != want {
 						t.Errorf("%s: byte %d: other groups", path, at)
 					}
-					if status != 0 && !strings.Contains(stderr, filepath.Base(path)) && !strings.Contains(stderr, "of other parts") && !strings.Contains(stderr, "other flags") && !strings.Contains(stderr, "missing") && !strings.Contains(stderr, "have changed") && !strings.Contains(stderr, "has not been done") {
+					if status != 0 && !strings.Contains(stderr, filepath.Base(path)) && !strings.Contains(stderr, "of other parts") && !strings.Contains(stderr, "different flags") && !strings.Contains(stderr, "missing") && !strings.Contains(stderr, "have changed") && !strings.Contains(stderr, "has not been done") {
 						t.Errorf("%s: byte %d: %s", path, at, stderr)
 					}
 				}
@@ -284,7 +284,7 @@ func TestShardsFiles(t *testing.T) {
 	os.Mkdir("d", 0o777)
 	os.WriteFile("d/part.texts", []byte(read(t, "in.jsonl")), 0o666)
 	fail("an input and an output", "dedup", "--format", "jsonl", "--shard", "1/1", "--state", "d", "--groups", "c", "d/part.texts")
-	fail("is there already", "dedup", "--shard", "1/1", "--state", "d", "--groups", "c", "in.jsonl")
+	fail("already exists", "dedup", "--shard", "1/1", "--state", "d", "--groups", "c", "in.jsonl")
 	if read(t, "d/part.texts") != read(t, "in.jsonl") {
 		t.Error("a file was overwritten")
 	}
@@ -315,7 +315,7 @@ func TestShardsFiles(t *testing.T) {
 	work("dedup", "--shard", "1/2", "--state", "s1", "--secret", "secret", "--groups", "c", "in.jsonl")
 	os.WriteFile("secret", []byte("another secret of 16 bytes and more"), 0o666)
 	work("dedup", "--shard", "2/2", "--state", "s2", "--secret", "secret", "--groups", "c", "in.jsonl")
-	fail("other flags", "merge", "s1", "s2")
+	fail("different flags", "merge", "s1", "s2")
 }
 
 // TestShardKilled: a shard that was killed is made again.

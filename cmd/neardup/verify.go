@@ -22,8 +22,8 @@ type verifyCommand struct {
 	Audit string `arg:"" help:"What --audit wrote: a .csv or .jsonl file."`
 	inputFlags
 	textFlags
-	Records bool    `group:"input" help:"The audit is that of the command records."`
-	Shared  float64 `group:"output" default:"0" placeholder:"X" help:"The smallest share of words that a removed document must have in common with the one that is kept, from 0 to 1; one with less is an error."`
+	Records bool    `group:"input" help:"The audit was written by the command records."`
+	Shared  float64 `group:"output" default:"0" placeholder:"X" help:"The minimum share of words, from 0 to 1, that a removed document must have in common with the one that is kept. A lower share is an error."`
 }
 
 // errWrong says that an audit does not hold.
@@ -70,9 +70,9 @@ func (c *verifyCommand) Run(of *call) error {
 	if wrong > 0 {
 		return fmt.Errorf("%s: %w: %d of %d documents and files are not as it says", c.Audit, errWrong, wrong, len(rows)+len(all.Sources))
 	}
-	fmt.Fprintf(of.stdout, "%d documents were removed. Of each the text is the one that was read, another document is kept, and the two have as many words in common as the audit says.\n", len(rows))
+	fmt.Fprintf(of.stdout, "%d documents were removed. For each one, the text has not changed, another document is kept in its place, and the two share the words that the audit reports.\n", len(rows))
 	if earlier > 0 {
-		fmt.Fprintf(of.stdout, "Of %d of them that is a document of an earlier call, whose text is not here to be compared.\n", earlier)
+		fmt.Fprintf(of.stdout, "For %d of them, the kept document is from an earlier run, and its text is not available to compare.\n", earlier)
 	}
 	for n, row := range least {
 		if n == 0 {

@@ -85,7 +85,7 @@ func TestVerify(t *testing.T) {
 		"little shared": {audit: audit, flags: "--shared 0.99", want: "only 0.9"},
 		"changed":       {audit: audit, input: strings.Replace(read(t, "new.jsonl"), "vinegar", "Vinegar", 1), want: "SHA-256 is another one"},
 		"shifted":       {audit: audit, input: "\n" + read(t, "new.jsonl"), want: "b new.jsonl:2: its text is another one"},
-		"no audit":      {audit: "a,b\n1,2\n", want: "audit.csv:1: there is no column \"removed\""},
+		"no audit":      {audit: "a,b\n1,2\n", want: "audit.csv:1: no column \"removed\""},
 		"other table":   {audit: "removed,b\n1,2\n", want: "audit.csv:2: not a row that --audit wrote"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,8 +54,8 @@ func run(paths []string, w io.Writer) error {
 	}
 	least, most := expected.Likely(wrong, duplicates)
 	fmt.Fprintf(w, "%d documents\n", d.Len())
-	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), d.Len()-duplicates)
-	fmt.Fprintf(w, "about %.0f of the %d duplicates are wrong, likely %d to %d\n", wrong, duplicates, least, most)
+	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents remain without them\n", duplicates, len(groups), d.Len()-duplicates)
+	fmt.Fprintf(w, "about %.0f of the %d duplicates are expected to be false positives, likely %d to %d\n", wrong, duplicates, least, most)
 	fmt.Fprintln(w, "largest groups:")
 	slices.SortStableFunc(groups, func(a, b neardup.Group[string]) int { return cmp.Compare(len(b.Members), len(a.Members)) })
 	for _, g := range groups[:min(len(groups), 5)] {

@@ -260,7 +260,7 @@ func (f *Reader) verify(read []byte) {
 	f.full(sum[:])
 	f.Sum = Checksum(read, f.Sum)
 	if f.Err == nil && binary.BigEndian.Uint64(sum[:]) != f.Sum {
-		f.Fail("the checksum does not fit")
+		f.Fail("the checksum does not match")
 	}
 }
 
@@ -316,7 +316,7 @@ func (f *Reader) end(raw []byte) {
 		return
 	}
 	if _, err := f.R.ReadByte(); f.Err == nil && err == nil {
-		f.Fail("it goes on behind its end")
+		f.Fail("there is data after its end")
 	} else if f.Err == nil && err != io.EOF {
 		f.readError(err)
 	}

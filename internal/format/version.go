@@ -55,7 +55,7 @@ func CompareVersions(stored, current, again string) error {
 		switch {
 		case n == value && (isPair || slices.Contains(now, o)):
 		case !isPair: // the caller's own words
-			differ = append(differ, fmt.Sprintf("%q is not said now", o))
+			differ = append(differ, fmt.Sprintf("%q is missing now", o))
 		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
 			differ = append(differ, "another secret")
 		default:
@@ -68,14 +68,14 @@ func CompareVersions(stored, current, again string) error {
 		case isPair && field(old, key) == "":
 			differ = append(differ, fmt.Sprintf("no %s, not %s", Shown(key), Shown(value)))
 		case !isPair && !slices.Contains(old, n):
-			differ = append(differ, fmt.Sprintf("%q was not said then", n))
+			differ = append(differ, fmt.Sprintf("%q was not set then", n))
 		}
 	}
 	// The same parts in another order, or some of them twice.
 	if differ == nil {
 		differ = []string{"the versions are written differently"}
 	}
-	return fmt.Errorf("neardup: %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
+	return fmt.Errorf("neardup: %w: %s; %s, or use the original settings", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
 }
 
 // field returns the value of a key in the parts of a version, or "" if there is none.

@@ -11,12 +11,12 @@ func TestCompareVersions(t *testing.T) {
 	for _, c := range []struct{ stored, current, want string }{
 		{"a=1 tags", "a=1 tags", ""},
 		{"a=1 tags", "a=2 tags", "a=1, not 2"},
-		{"a=1 tags 1", "a=1 tags 2", `"1" is not said now; "2" was not said then`},
+		{"a=1 tags 1", "a=1 tags 2", `"1" is missing now; "2" was not set then`},
 		{"", "a=1", "no a, not 1"},
 		{"a=1", "", "a=1, not none"},
-		{"tags", "", `"tags" is not said now`},
+		{"tags", "", `"tags" is missing now`},
 		{"tags a=1", "a=1 tags", "the versions are written differently"},
-		{"tags=", "tags", `"tags" was not said then`},
+		{"tags=", "tags", `"tags" was not set then`},
 	} {
 		err := CompareVersions(c.stored, c.current, "again")
 		if (err == nil) != (c.want == "") {

@@ -324,7 +324,7 @@ func (fr *frameReader) wrongLength(head []byte, left int64) error {
 func (fr *frameReader) wrongChecksum(frame []byte) error {
 	j := fr.j
 	if !hasHole(frame, j.read) {
-		return j.damaged("the checksum does not fit")
+		return j.damaged("the checksum does not match")
 	}
 	for { // behind the frame, only more of the hole may follow
 		c, err := fr.r.ReadByte()

@@ -94,7 +94,7 @@ func (m *Mapping) checkBlock(b int) error {
 	block := m.data[from:min(from+fileBlock, len(m.data))]
 	if format.Checksum(block, uint64(b)) != m.sums[b] {
 		path := strings.Clone(m.path) // a copy, so that the variables of searches stay on the stack
-		return fmt.Errorf("%s: %w: bytes %d to %d: the checksum does not fit", path, format.ErrDamaged, from, from+len(block)-1)
+		return fmt.Errorf("%s: %w: bytes %d to %d: the checksum does not match", path, format.ErrDamaged, from, from+len(block)-1)
 	}
 	return nil
 }

@@ -446,7 +446,7 @@ func (f *File) read(b []byte, at int64) error {
 		return err
 	}
 	if binary.LittleEndian.Uint64(b) != format.Checksum(b[sumBytes:], uint64(at)) {
-		return fmt.Errorf("%w: the checksum of the text at byte %d does not fit", format.ErrDamaged, at)
+		return fmt.Errorf("%w: the checksum of the text at byte %d does not match", format.ErrDamaged, at)
 	}
 	return nil
 }

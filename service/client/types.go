@@ -6,7 +6,7 @@ import "time"
 
 // Settings say how a collection finds near-duplicates. They do not change.
 type Settings struct {
-	Method     string   `json:"method,omitempty" enum:"auto,simhash,minhash" doc:"auto, the default, is as right as one can be, and has the texts; simhash has 64-bit fingerprints, and minhash signatures of 128 bytes"`
+	Method     string   `json:"method,omitempty" enum:"auto,simhash,minhash" doc:"auto, the default, is the most accurate, and stores the texts; simhash has 64-bit fingerprints, and minhash signatures of 128 bytes"`
 	Distance   int      `json:"distance,omitempty" minimum:"1" maximum:"16" doc:"by simhash: in how many bits near-duplicates differ at most; without it 3"`
 	Similarity float64  `json:"similarity,omitempty" minimum:"0.1" maximum:"1" doc:"by minhash: how similar near-duplicates are at least; without it 0.8"`
 	Store      string   `json:"store,omitempty" doc:"by simhash and minhash: the name of a store that the service was started with; without one they are in files"`

@@ -148,7 +148,7 @@ func newEdited(c *corpus.Corpus, to output.Target) (output.Writer, error) {
 			return out, err
 		}
 	} else if slices.ContainsFunc(c.NewSources(), func(s input.Source) bool { return s.Format == format }) {
-		fmt.Fprintf(c.Log.Notes, "neardup: %s is written anew, with the values of the inputs: formulas, formats and the types of columns may be others\n", to.Path)
+		fmt.Fprintf(c.Log.Notes, "neardup: %s is rewritten from the values of the inputs: formulas, formats and column types may change\n", to.Path)
 	}
 	return newRows(c, to, func(int) ([]string, bool) { return nil, true })
 }

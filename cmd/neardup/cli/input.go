@@ -44,7 +44,7 @@ func Decompress(r io.Reader, path string, room int64) (plain io.Reader, finish f
 	switch {
 	case len(magic) == 0:
 		if slices.Contains([]string{".gz", ".zst", ".xz", ".bz2"}, end) {
-			return nil, nil, fmt.Errorf("%s:1: the file is empty, which no compressed file is", path)
+			return nil, nil, fmt.Errorf("%s:1: the file is empty, so it is not a valid compressed file", path)
 		}
 		return b, finish, nil
 	case is("\x1F\x8B", ".gz"):

@@ -41,7 +41,7 @@ func (c *Corpus) SayNotes() {
 		}
 	}
 	if said > most {
-		fmt.Fprintf(c.Log.Notes, "neardup: and %d more files of such kinds\n", said-most)
+		fmt.Fprintf(c.Log.Notes, "neardup: and similar notes on %d more files\n", said-most)
 	}
 	some := func(paths []string) string { return strings.Join(paths[:min(len(paths), 5)], ", ") }
 	if n := len(c.Read.Passed); n > 0 {
@@ -62,7 +62,7 @@ func (c *Corpus) SayNotes() {
 		if c.Reading.Cols.WithoutID == "hash" {
 			by = "a hash of their text"
 		}
-		say("%d documents have no %q; they are known by %s", c.Read.ByPlace, c.Reading.Cols.ID, by)
+		say("%d documents have no %q; they are identified by %s", c.Read.ByPlace, c.Reading.Cols.ID, by)
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *Corpus) NoteGarbled() {
 		if e := c.Sources[n].Encoding; e != nil {
 			name = e.Name
 		}
-		c.Sources[n].Note("lines or rows with bytes that are not %s: %d, line %d is the first; such bytes count as spaces; --encoding names another encoding", name, of.Items, of.First)
+		c.Sources[n].Note("lines or rows with bytes that are not %s: %d, the first at line %d; such bytes count as spaces; use --encoding for another encoding", name, of.Items, of.First)
 	}
 }
 

@@ -60,7 +60,7 @@ func sortFamilies(all []Family) {
 
 // TooManyPairs is the error of a list of pairs that does not fit into memory: n equal documents make n²/2 pairs.
 func TooManyPairs(most int) error {
-	return fmt.Errorf("there are more than %d pairs, and --memory has no room for more: --groups has the groups, which need little", most)
+	return fmt.Errorf("more than %d pairs do not fit in --memory; raise it, or write the groups with --groups, which needs little memory", most)
 }
 
 // errFound is the error of bytes that Append has not made.

@@ -61,7 +61,7 @@ func (d *decider) label(l Label) error {
 		return err
 	}
 	if before, twice := d.isSame[n]; twice && before != l.Same {
-		return errors.New("another file says the opposite of this pair")
+		return errors.New("another label file contradicts this pair")
 	}
 	if !l.Same && d.c.Doc(n[0]).Content == d.c.Doc(n[1]).Content {
 		return errors.New("the two have the same text, so they are in one group")
@@ -161,11 +161,11 @@ func (g *Groups) keepChosen(chosen []int) {
 // readPair reads a row of a table of pairs, and says whether it counts.
 func (d *decider) readPair(row map[string]string) (p Pair, counts bool, err error) {
 	if row["a"] == row["b"] {
-		err = errors.New("it has one document twice")
+		err = errors.New("both ids are the same document")
 	}
 	_, hasProbability := row["probability"]
 	if text := row["similarity"]; err == nil && !hasProbability && !strings.Contains(text, ".") {
-		err = errors.New("there is no similarity; for distances and scores, dedup decides as fast")
+		err = errors.New("the row has no similarity; for distances and scores, run dedup again, which is just as fast")
 	}
 	if err == nil {
 		p.Value, err = share(row["similarity"])

@@ -31,7 +31,7 @@ func readNames(dir string) (groups []uint32, err error) {
 	}
 	numbers, ok := sealed.Open(b, groupsMark)
 	if !ok || len(numbers)%4 != 0 {
-		return nil, fmt.Errorf("%s:1: this is no file of groups, or it is damaged; without it, groups get new names", path)
+		return nil, fmt.Errorf("%s:1: this is not a groups file, or it is damaged. If you delete it, the groups get new names", path)
 	}
 	for ; len(numbers) > 0; numbers = numbers[4:] {
 		groups = append(groups, binary.LittleEndian.Uint32(numbers))

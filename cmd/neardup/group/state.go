@@ -61,11 +61,11 @@ func OpenState(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter) 
 		return nil, cli.InFile(dir, err)
 	}
 	if part := filepath.Join(dir, "part"); cli.Exists(part) {
-		return nil, fmt.Errorf("%s is there already, and %s is what a shard made (--shard): name another directory", part, dir)
+		return nil, fmt.Errorf("%s already exists, so %s is the directory of a shard (--shard); name another directory", part, dir)
 	}
 	d, err := dedup.Open[string](filepath.Join(dir, "documents"), settings)
 	if errors.Is(err, neardup.ErrVersion) {
-		err = fmt.Errorf("%w. If an earlier version of this program made it, this one reads it: neardup upgrade %s NEW", err, dir)
+		err = fmt.Errorf("%w. If an earlier version of this program made it, convert it with: neardup upgrade %s NEW", err, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (st *State) begin(sources []input.Source) error {
 		return cli.InFile(st.path, err)
 	}
 	if err := json.Unmarshal(b, &st.run); err != nil || st.run.Old < 0 || st.run.Old > run.Old {
-		return fmt.Errorf("%s:1: this is no file of an earlier run; it says which documents count as new: without it, all that are there count as old", st.path)
+		return fmt.Errorf("%s:1: this is not the file of an earlier run, which records which documents are new. If you delete it, all documents in the directory count as old", st.path)
 	}
 	if !slices.EqualFunc(st.run.Inputs, run.Inputs, corpus.InputFile.Equal) {
 		var inputs []string
@@ -173,7 +173,7 @@ func (st *State) enterOld() error {
 		}
 	}
 	if fresh != c.Docs.Len() {
-		return fmt.Errorf("%s: this call has added %d documents, and its inputs have %d: have they changed since it was killed?", st.path, fresh, c.Docs.Len())
+		return fmt.Errorf("%s: this run has added %d documents, but its inputs have %d; have they changed since it was killed?", st.path, fresh, c.Docs.Len())
 	}
 	c.Old = docs.Len()
 	for i := range c.Docs.Len() {

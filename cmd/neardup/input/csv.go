@@ -85,7 +85,7 @@ type csvReader struct {
 }
 
 // errQuote is the error of a record whose quote never ends.
-var errQuote = errors.New("a quote begins here that never ends")
+var errQuote = errors.New("the quote that starts here is never closed")
 
 // lookAhead is how far a quote may reach in TSV, or after one that never ended.
 const lookAhead = 1 << 20

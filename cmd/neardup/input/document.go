@@ -287,7 +287,7 @@ func field(fields map[string]json.RawMessage, name string) (raw json.RawMessage,
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	raw, ok := field(fields, name)
 	if !ok && must {
-		return fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
+		return fmt.Errorf("no field %q; the fields are %q", name, slices.Sorted(maps.Keys(fields)))
 	}
 	if ok && json.Unmarshal(raw, to) != nil {
 		return fmt.Errorf("%q is not a string", name)
@@ -422,7 +422,7 @@ type lineCounter struct {
 
 func (c *lineCounter) Read(p []byte) (n int, err error) {
 	if c.read-c.used() > c.room {
-		return 0, fmt.Errorf("a value has more than %d bytes, for which there is no room", c.room)
+		return 0, fmt.Errorf("a value has more than %d bytes and does not fit in memory", c.room)
 	}
 	if len(c.ahead) > 0 {
 		n = copy(p, c.ahead)

@@ -335,7 +335,7 @@ func htmlEncoding(sample []byte) string {
 type otherEncodingError struct{ was, is string }
 
 func (e *otherEncodingError) Error() string {
-	return fmt.Sprintf("this line is %s, and the lines before it are %s; convert the file to one encoding, or name it by --encoding", e.is, e.was)
+	return fmt.Sprintf("this line is %s, but the lines before it are %s; convert the file to one encoding, or set --encoding", e.is, e.was)
 }
 
 // A lineDecoder decodes lines of files whose encoding is not UTF-8, or is not known as long as there is only ASCII.

@@ -358,7 +358,7 @@ func (s *reader) readWhole(plain io.Reader) error {
 func (s *Source) file(r io.Reader) (f *os.File, size int64, done func(), err error) {
 	for _, end := range compressions {
 		if strings.HasSuffix(strings.ToLower(s.Path), end) {
-			return nil, 0, nil, fmt.Errorf("%s:1: this format is compressed in itself; decompress the file first", s.Path)
+			return nil, 0, nil, fmt.Errorf("%s:1: this format has its own compression; decompress the file first", s.Path)
 		}
 	}
 	switch {

@@ -40,7 +40,7 @@ func (it *Item) Record(s *Source, cols Columns) (d Document, rec neardup.Record,
 	id, ok := rec[cols.ID]
 	switch {
 	case !ok && cols.IDGiven:
-		return d, nil, fmt.Errorf("there is no %q among the fields %q", cols.ID, slices.Sorted(maps.Keys(rec)))
+		return d, nil, fmt.Errorf("no field %q; the fields are %q", cols.ID, slices.Sorted(maps.Keys(rec)))
 	case !utf8.ValidString(id):
 		return d, nil, errors.New("the id is not UTF-8")
 	}

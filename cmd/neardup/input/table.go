@@ -154,7 +154,7 @@ func (f *columnFinder) find(name string) (at int, err error) {
 	if at < 0 && !f.isExact {
 		at = slices.IndexFunc(f.names, func(other string) bool { return strings.EqualFold(other, name) })
 		if at >= 0 {
-			f.notes = append(f.notes, fmt.Sprintf("the column %q is taken for %q", f.names[at], name))
+			f.notes = append(f.notes, fmt.Sprintf("the column %q is used as %q", f.names[at], name))
 		}
 	}
 	if at >= 0 && slices.Contains(f.names[at+1:], f.names[at]) {
@@ -167,7 +167,7 @@ func (f *columnFinder) find(name string) (at int, err error) {
 func (f *columnFinder) must(name, flag string) (int, error) {
 	at, err := f.find(name)
 	if err == nil && at < 0 {
-		err = fmt.Errorf("there is no column %q among %q; set --%s, or --no-header if the first row is data; --skip-bad leaves out such files", name, f.names, flag)
+		err = fmt.Errorf("no column %q; the columns are %q. Set --%s, or --no-header if the first row is data; --skip-bad skips such files", name, f.names, flag)
 	}
 	return at, err
 }
@@ -250,7 +250,7 @@ func (r *csvReader) start() error {
 			return fmt.Errorf("%s:1: %w", r.of.Path, err)
 		}
 		if at = found; at > 0 {
-			r.of.Note("the header is in row %d; what stands above it is not read", at+1)
+			r.of.Note("the header is in row %d; rows above it are skipped", at+1)
 		}
 	}
 	if r.blanks = r.blanks || len(rows) > 0 && haveBlanks(rows[at]); r.blanks {

@@ -75,7 +75,7 @@ func (s *reader) readSheet(r io.Reader) error {
 	sheet := s.cols.Sheet
 	if sheet == "" {
 		if sheet = sheets[0]; len(sheets) > 1 {
-			s.Note("only the sheet %q is read, of %q; --sheet takes another one", sheet, sheets)
+			s.Note("only the sheet %q is read; the sheets are %q; use --sheet to choose another one", sheet, sheets)
 		}
 	}
 	cells, err := book.Rows(sheet)
@@ -143,7 +143,7 @@ func (s *reader) sheetHeader(book *excelize.File, sheet string) (line int32, err
 			}
 		}
 		if names, line = first[at], lines[at]; at > 0 {
-			s.Note("the header is in row %d; what stands above it is not read", line)
+			s.Note("the header is in row %d; rows above it are skipped", line)
 		}
 	}
 	if s.Header, err = s.newHeader(append(names, make([]string, max(0, widest-len(names)))...)); err != nil {

@@ -214,7 +214,7 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 			}
 		}
 		if !isThere {
-			return fmt.Errorf("there is none of the fields %q among %q; --parts names others", c.Parts, slices.Sorted(maps.Keys(rec)))
+			return fmt.Errorf("none of the fields %q found; the fields are %q. Use --parts to name others", c.Parts, slices.Sorted(maps.Keys(rec)))
 		}
 	} else {
 		cols.IsRecord = false
@@ -330,7 +330,7 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 			leaked++
 		}
 	}
-	fmt.Fprintf(w, "%d of %d test items stand in %d documents\n", leaked, len(c.items), len(c.hitDocs))
+	fmt.Fprintf(w, "%d of %d test items were found, in %d documents\n", leaked, len(c.items), len(c.hitDocs))
 	if len(byPart) > 0 && len(c.Parts) > 1 {
 		for _, name := range slices.Sorted(maps.Keys(byPart)) {
 			fmt.Fprintf(w, "    %s: of %d items\n", name, byPart[name])
@@ -343,7 +343,7 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 		fmt.Fprintf(w, "%d test items were skipped\n", c.badItems)
 	}
 	if c.unsought > 0 {
-		fmt.Fprintf(w, "%d parts of items are not looked for: they are too short, or many items have them in common\n", c.unsought)
+		fmt.Fprintf(w, "%d parts of items were not searched for: they are too short, or shared by many items\n", c.unsought)
 	}
 	if c.to.out != nil {
 		fmt.Fprintf(w, "%d documents are left\n", c.Docs.Len()-len(c.hitDocs))

@@ -355,7 +355,7 @@ func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], do
 
 // passagesFound says how many passages there are.
 func (c *passageRun) passagesFound(p *Passages) string {
-	return fmt.Sprintf("%d passages of at least %d words, or %d characters of Chinese and the like, stand in %d places; the longest has %d, and the most common stands in %d documents.",
+	return fmt.Sprintf("%d passages of at least %d words, or %d characters in Chinese and similar scripts, occur in %d places; the longest has %d, and the most common one occurs in %d documents.",
 		c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
 }
 
@@ -371,7 +371,7 @@ func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
 	if c.to.out != nil {
 		fmt.Fprintf(w, "%d documents were cut, and %d of them dropped\n", c.found.cut, c.found.dropped)
 		if c.found.uncut > 0 {
-			fmt.Fprintf(w, "%d documents were not cut though they have something to cut: their text is not the value of one field\n", c.found.uncut)
+			fmt.Fprintf(w, "%d documents were not cut although they have something to cut: their text is not the value of a single field\n", c.found.uncut)
 		}
 	}
 }

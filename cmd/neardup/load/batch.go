@@ -154,7 +154,7 @@ func (w *workshop) parse(b *batch, it *input.Item, x *input.Decoder) (d input.Do
 	}
 	it.Raw, it.Row = nil, nil
 	if err == nil && d.ByPlace && o.State != "" {
-		err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
+		err = errors.New("with --state every document needs an id: in the next run, its file and line may belong to another document")
 	}
 	return d, rec, err
 }

@@ -100,7 +100,7 @@ func (s *IDs) Identify(d *corpus.Doc, isByHash bool) error {
 	case isKnown && s.sameID == "first":
 		return errRepeated
 	case isKnown:
-		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.ID, s.corpus.At(first))
+		return fmt.Errorf("the id %q is used twice, first at %s; choose what to do with such documents: --same-id first, last or number", d.ID, s.corpus.At(first))
 	}
 	if s.isSaved && len(d.ID) > corpus.MaxID {
 		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.ID), corpus.MaxID)

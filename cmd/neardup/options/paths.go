@@ -31,7 +31,7 @@ func (o *Options) CheckPaths() string {
 		}
 		seen[place] = true
 		if o.State != "" && path != o.Lines && path != o.Stats && filepath.Dir(place) == cli.Place(o.State) {
-			return fmt.Sprintf("%s: the directory of --state has only what the program keeps there", path)
+			return fmt.Sprintf("%s: outputs cannot be written into the --state directory; choose another place", path)
 		}
 	}
 	return ""

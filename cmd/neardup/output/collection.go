@@ -106,7 +106,7 @@ func NewWriter(to Target, columns *rows.Columns) (Writer, error) {
 	if columns != nil {
 		for _, name := range to.Added {
 			if slices.Contains(columns.Names(), name) {
-				return nil, fmt.Errorf("%s: there is a column %q already, which is to be added", to.Path, name)
+				return nil, fmt.Errorf("%s: cannot add the column %q, because it already exists", to.Path, name)
 			}
 		}
 		columns.Name(to.Added)
@@ -298,7 +298,7 @@ func (o *csvOut) End() error {
 func newColumns(s *input.Source, added []string, path string) error {
 	for _, name := range added {
 		if slices.Contains(s.Header.Fields, name) {
-			return fmt.Errorf("%s:1: there is a column %q already, which %s is to have", s.Path, name, path)
+			return fmt.Errorf("%s:1: cannot add the column %q to %s, because it already exists", s.Path, name, path)
 		}
 	}
 	return nil
@@ -316,7 +316,7 @@ type jsonOut struct{ Target }
 
 func (o *jsonOut) Begin(s *input.Source) error {
 	if s.Header.HasTwins() {
-		return fmt.Errorf("%s:1: two columns have the same name, which an object of JSON cannot have: %q", s.Path, s.Header.Fields)
+		return fmt.Errorf("%s:1: two columns have the same name, which a JSON object cannot represent: %q", s.Path, s.Header.Fields)
 	}
 	return newColumns(s, o.Added, "the output")
 }
@@ -335,7 +335,7 @@ func (o *jsonOut) Prepare(s *input.Source, it *input.Item, more []string) (Row, 
 			return Row{}, err
 		}
 		if slices.ContainsFunc(fields, func(f rows.Field) bool { return f.Name == name }) {
-			return Row{}, fmt.Errorf("%s:%d: there is a field %q already, which is to be added", s.Path, it.Line, name)
+			return Row{}, fmt.Errorf("%s:%d: cannot add the field %q, because it already exists", s.Path, it.Line, name)
 		}
 	}
 	if o.copies(s) {

@@ -222,7 +222,7 @@ func (p *part) checkDir() error {
 	}
 	for _, path := range Files(p.dir) {
 		if cli.Exists(path) {
-			return fmt.Errorf("%s is there already, and %s is no part that is complete: name another directory, or remove this file", path, p.dir)
+			return fmt.Errorf("%s already exists, but %s is not a complete shard; name another directory, or remove this file", path, p.dir)
 		}
 	}
 	return nil

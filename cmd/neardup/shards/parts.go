@@ -71,7 +71,7 @@ func ReadParts(dirs []string) (*Parts, error) {
 			return nil, fmt.Errorf("shard %d/%d is missing: name its directory too, or make it first with: neardup dedup --shard %d/%d --state DIR …", i+1, len(p.of), i+1, len(p.of))
 		}
 		if !q.isOfOneCall(p.of[0]) {
-			return nil, fmt.Errorf("%s and %s were made with other flags, of other inputs, or by another version of the program", p.of[0].dir, q.dir)
+			return nil, fmt.Errorf("%s and %s were made with different flags, from different inputs, or by different versions of the program", p.of[0].dir, q.dir)
 		}
 		b, err := json.Marshal(q)
 		if err != nil {

@@ -98,9 +98,9 @@ func (r *Results) summarizeExact(s *Summary) {
 	switch least, most := expected.Likely(s.Wrong, s.Duplicates); {
 	case s.Duplicates == 0:
 	case r.Groups.Expected == nil:
-		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, by their probabilities", s.Wrong, s.Duplicates))
+		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are expected to be false positives, going by their probabilities", s.Wrong, s.Duplicates))
 	default:
-		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, likely %d to %d", s.Wrong, s.Duplicates, least, most))
+		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are expected to be false positives, likely %d to %d", s.Wrong, s.Duplicates, least, most))
 	}
 	families := r.Groups.Families
 	s.Families = len(families)
@@ -113,7 +113,7 @@ func (r *Results) summarizeExact(s *Summary) {
 		if f.Form != "" {
 			what = ": " + cli.Printable(f.Form, 80)
 		}
-		s.said = append(s.said, fmt.Sprintf("%d documents are of one form%s", f.Members, what))
+		s.said = append(s.said, fmt.Sprintf("%d documents share one form%s", f.Members, what))
 		if len(f.Filled) > 1 {
 			s.said = append(s.said, fmt.Sprintf("    filled in differently, such as %s; and %s", cli.Printable(f.Filled[0], 60), cli.Printable(f.Filled[1], 60)))
 		}
@@ -147,7 +147,7 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 	if s.Old > 0 {
 		fmt.Fprintf(w, "%d old documents to compare with\n", s.Old)
 	}
-	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", s.Duplicates, s.Groups, s.Left)
+	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents remain without them\n", s.Duplicates, s.Groups, s.Left)
 	for _, line := range s.said {
 		fmt.Fprintln(w, line)
 	}
@@ -176,13 +176,13 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 // sayMissing says how many texts there are that are none, or have nothing to compare.
 func (r *Results) sayMissing(w io.Writer, s *Summary) {
 	if s.Blank > 0 {
-		fmt.Fprintf(w, "%d documents have no text: they are kept, and no one is a duplicate of another\n", s.Blank)
+		fmt.Fprintf(w, "%d documents have no text: they are kept, and do not count as duplicates of each other\n", s.Blank)
 	}
 	if r.Read.Repeated > 0 {
-		fmt.Fprintf(w, "%d documents are left out, since another one has their id\n", r.Read.Repeated)
+		fmt.Fprintf(w, "%d documents were dropped because another one has the same id\n", r.Read.Repeated)
 	}
 	if r.Read.Dropped > 0 {
-		fmt.Fprintf(w, "%d documents without text are left out\n", r.Read.Dropped)
+		fmt.Fprintf(w, "%d documents without text were dropped\n", r.Read.Dropped)
 	}
 	if s.Empty > 0 {
 		also := ", if their metadata are equal too"

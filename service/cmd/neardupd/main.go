@@ -153,7 +153,7 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 	}()
 	log.Info("listening", "address", listener.Addr().String(), "tls", f.TLSCert != "", "tokens", f.Tokens != "")
 	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && f.Tokens == "" {
-		log.Warn("everybody who reaches this address may do everything, since there are no --tokens")
+		log.Warn("anyone who can reach this address has full access, because --tokens is not set")
 	}
 	ready(listener.Addr().String())
 	for {
