@@ -40,7 +40,7 @@ import (
 // query, each once, under the caller's own ids. Within the distance it misses nothing, whatever its
 // size, its options and the fingerprints in it. That is a theorem, the pigeonhole principle.
 //
-// It extends the index of june 2013 §3, Wang 2019 §1 and §2.3, and Li 2015 §2. docs/index.md
+// It extends the index of june 2013 §3, Wang 2019 §1 and §2.3, and Li 2015 §2. https://github.com/neardup/neardup/blob/main/docs/index.md
 // explains how it searches, how long that takes, and which options there are.
 //
 // [NewIndex] makes an index in memory. [OpenIndex] makes one that is also in files and outlives the

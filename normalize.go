@@ -19,7 +19,7 @@ import (
 //
 // The tokenizers of this package ignore case, width, punctuation, white space and canonical forms anyway. So they need
 // neither NFC nor Fold nor Space; these are for tokenizers of your own, and for using the text itself. They need Width
-// only to find addresses, dates and numbers in full-width characters. docs/text.md says what each step does to real
+// only to find addresses, dates and numbers in full-width characters. https://github.com/neardup/neardup/blob/main/docs/text.md says what each step does to real
 // texts.
 //
 // Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is an error where a

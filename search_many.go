@@ -21,7 +21,7 @@ import (
 const _ = uint(hamming.MostQueries - parallel.Chunk)
 
 // SearchMany is [Index.Search] for many fingerprints at a time, which takes less time for each if the
-// index is larger than the caches (docs/index.md has numbers). found[i] has the matches of fps[i],
+// index is larger than the caches (https://github.com/neardup/neardup/blob/main/docs/index.md has numbers). found[i] has the matches of fps[i],
 // the nearest first, and equally near ones in the order of adding; it is nil if there are none. All
 // searches see the index as it was when SearchMany began. It uses all processors. After an error,
 // of the index or of the context, found means nothing.
@@ -70,7 +70,7 @@ func (ix *Index[ID, F]) searchChunk(v store.View[ID, *hamming.Tree], fps []F, fo
 }
 
 // SearchMany is [SignatureIndex.Search] for many signatures at a time, which takes less time for each
-// if the index is larger than the caches (docs/sets.md has numbers). found[i] has the matches of
+// if the index is larger than the caches (https://github.com/neardup/neardup/blob/main/docs/sets.md has numbers). found[i] has the matches of
 // signatures[i], the most similar first, and equally similar ones in the order of adding; it is nil
 // if there are none. All searches see the index as it was when SearchMany began. It uses all
 // processors. A signature of another length than those of the index is an error, and nothing is

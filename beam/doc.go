@@ -3,14 +3,14 @@
 // library, bit for bit; the tests compare them on every collection.
 //
 //	documents, bad := neardupbeam.Read(s, []string{"gs://crawl/*.jsonl.gz"}, neardupbeam.ReadOptions{})
-//	found := neardupbeam.NearDuplicates(s, documents, neardupbeam.Options{Method: neardupbeam.MinHash})
+//	found := neardupbeam.NearDuplicates(s, documents, neardupbeam.Options{})
 //	neardupbeam.Write(s, "gs://cleaned/kept", 1000, found.Kept)
 //
 // The pipelines are for collections that end: a group is complete when all documents are there. An unbounded source is
 // an error; for documents that come one by one, use neardupd or a dedup.Deduplicator.
 //
 // [Fingerprint], [Pairs] and [Groups] are the parts, for pipelines of your own. The command neardup-beam, in the folder of
-// that name, is the whole as a program. docs/beyond.md of the library tells when to use it, how to run it, and what it
+// that name, is the whole as a program. https://github.com/neardup/neardup/blob/main/docs/beyond.md tells when to use it, how to run it, and what it
 // costs.
 //
 // The files of the package:

@@ -109,7 +109,7 @@ func TestGroups(t *testing.T) {
 		_, err := beam.Run(t.Context(), "prism", p)
 		return take[Member](t, "members"), err
 	}
-	got, err := groups([]Pair{{A: "a", B: "b", Similarity: 0.9}, {A: "b", B: "c", Similarity: 0.8}}, Options{Linkage: neardup.SingleLinkage})
+	got, err := groups([]Pair{{A: "a", B: "b", Similarity: 0.9}, {A: "b", B: "c", Similarity: 0.8}}, Options{Method: SimHash, Linkage: neardup.SingleLinkage})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -118,7 +118,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%v: the longest one is b", m)
 		}
 	}
-	if got, err = groups([]Pair{{A: "a", B: "elsewhere"}}, Options{}); err == nil {
+	if got, err = groups([]Pair{{A: "a", B: "elsewhere"}}, Options{Method: SimHash}); err == nil {
 		t.Errorf("a pair of an unknown document: %v", got)
 	}
 }

@@ -34,10 +34,10 @@ const (
 	Auto Method = "auto"
 )
 
-// Options are the settings of all transforms. Give the same ones to each. The zero value compares
-// fingerprints of 64 bits within a distance of 3.
+// Options are the settings of all transforms. Give the same ones to each. The zero value decides as package dedup does; the parts of
+// [NearDuplicates] need another Method.
 type Options struct {
-	Method Method // "" is SimHash
+	Method Method // "" is Auto
 
 	// Fingerprinter returns how texts become features; nil means the zero value. Workers call it, so it
 	// must be a function at the top level of a package, and be registered with [beam.RegisterFunction].
@@ -120,7 +120,7 @@ func (o Options) Check() error {
 // settings returns the settings of options.
 func (o Options) settings() (settings, error) {
 	s := settings{
-		Method: cmp.Or(o.Method, SimHash), Bits: cmp.Or(o.Bits, 64), Distance: cmp.Or(o.Distance, 3), Blocks: o.Blocks,
+		Method: cmp.Or(o.Method, Auto), Bits: cmp.Or(o.Bits, 64), Distance: cmp.Or(o.Distance, 3), Blocks: o.Blocks,
 		Similarity: o.Similarity, Probability: o.Probability, Bias: o.Bias, Kinds: o.Kinds, Memory: cmp.Or(o.Memory, 1<<30), MinHash: neardup.MinHash{Values: cmp.Or(o.Values, 128), Permutations: o.Permutations}, Banding: o.Banding,
 		SampleEvery: cmp.Or(o.SampleEvery, 1), Linkage: o.Linkage, KeepFirst: o.KeepFirst,
 		HotBucket: cmp.Or(o.HotBucket, 4096), Rounds: cmp.Or(o.Rounds, 6),
@@ -167,6 +167,9 @@ func (s *settings) complete(o *Options) error {
 	case MinHash, Cosine:
 		return s.completeSignatures()
 	case Auto:
+		if o.Bits != 0 || o.Distance != 0 || o.Blocks != 0 { // somebody wants fingerprints, and has not said so
+			return errors.New("Bits, Distance and Blocks need the method simhash")
+		}
 		return s.checkAuto()
 	default:
 		return fmt.Errorf("Method %q: must be auto, simhash, minhash or cosine", s.Method)

@@ -5,7 +5,7 @@
 // A [Scheme] says what is kept and what is found: [Hamming] for fingerprints of 64 and 128 bits,
 // [MinHash] for signatures. The modules in the folders beside this package implement [Store]. [FromIndex] makes a Store
 // of an index of package neardup. To write a Store of your own, implement a [Backend], which only
-// knows bytes and keys, and test it with package storetest. docs/stores.md says which store to
+// knows bytes and keys, and test it with package storetest. https://github.com/neardup/neardup/blob/main/docs/stores.md says which store to
 // choose.
 package blockstore
 

@@ -64,7 +64,7 @@ func (t Estimate) InCollection(probability float64) float64 {
 
 // Likely returns the range in which the true number lies in nine of ten collections, if wrong of the given number of pairs or
 // duplicates are expected to be wrong: from half of it minus five, to twice that number plus ten. It was measured on collections
-// that the function was not fitted to (docs/dedup.md).
+// that the function was not fitted to (https://github.com/neardup/neardup/blob/main/docs/dedup.md).
 func (Estimate) Likely(wrong float64, of int) (least, most int) {
 	return max(0, int(math.Ceil(wrong/2-5))), min(of, int(2*wrong+10))
 }

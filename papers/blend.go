@@ -1,6 +1,6 @@
 // Package papers has the methods of single documents that the library does without: the weights of Wang 2019 and Zhang 2020 (S002,
 // S004), and the score of Wang 2019 by contents and metadata ([Blend]). They stay as long as the library does, and their results do
-// not change unless their Version changes; docs/weights.md shows how much they find. Example_zhang2020 runs a whole paper.
+// not change unless their Version changes; https://github.com/neardup/neardup/blob/main/docs/weights.md shows how much they find. Example_zhang2020 runs a whole paper.
 //
 // Two things are only mentioned in the documents, and are not here. Wang 2019 names bitmaps as a third family beside shingles and
 // fingerprints, without a method. june 2013 (S001) asks whether signatures can be subtracted: sums can

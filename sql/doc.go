@@ -12,5 +12,5 @@
 //	err := j.Script(os.Stdout)      // to run elsewhere
 //	result, err := j.Run(ctx, db)   // or here
 //
-// docs/beyond.md of the library tells when to use it, with costs.
+// https://github.com/neardup/neardup/blob/main/docs/beyond.md tells when to use it, with costs.
 package neardupsql

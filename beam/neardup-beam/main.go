@@ -4,7 +4,7 @@
 //	neardup-beam -input 'crawl/*.jsonl.gz' -output cleaned/ -method minhash
 //
 // It writes kept-*.jsonl (one document of each group, and all that have no near-duplicates), groups-*.jsonl, and
-// notes-*.jsonl, and with -pairs also pairs-*.jsonl. docs/beyond.md of the library tells how to run it on a cluster.
+// notes-*.jsonl, and with -pairs also pairs-*.jsonl. https://github.com/neardup/neardup/blob/main/docs/beyond.md tells how to run it on a cluster.
 package main
 
 import (
@@ -80,8 +80,8 @@ func (j *job) define() {
 	flag.Float64Var(&j.Probability, "probability", 0, "auto: the smallest probability of near-duplicates (default 0.5)")
 	flag.StringVar(&j.kinds, "kinds", "", "auto: the kinds of pairs that count, with commas between, as in neardup dedup")
 	flag.Int64Var(&j.Memory, "memory", 0, "auto: how many bytes a worker may use for connected documents (default 1 GB)")
-	flag.IntVar(&j.Distance, "distance", 3, "simhash: the largest distance, in bits")
-	flag.IntVar(&j.Bits, "bits", 64, "simhash: the width of fingerprints, 64 or 128")
+	flag.IntVar(&j.Distance, "distance", 0, "simhash: the largest distance, in bits (default 3)")
+	flag.IntVar(&j.Bits, "bits", 0, "simhash: the width of fingerprints, 64 or 128 (default 64)")
 	flag.IntVar(&j.Blocks, "blocks", 0, "simhash: the number of blocks of a fingerprint; 0 lets -documents decide")
 	flag.Float64Var(&j.Documents, "documents", 1e6, "about how many documents there are; it affects the cost and the number of files only")
 	flag.Float64Var(&j.Similarity, "similarity", 0, "the smallest Jaccard similarity (minhash, default 0.6) or cosine")

@@ -21,7 +21,7 @@ import (
 
 // A Layout is how values lie in the table. Below, N is the number of tables of the scheme.
 //
-// The default takes less space. docs/stores.md says which layout is faster where.
+// The default takes less space. https://github.com/neardup/neardup/blob/main/docs/stores.md says which layout is faster where.
 type Layout string
 
 const (

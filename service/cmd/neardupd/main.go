@@ -4,7 +4,7 @@
 //	curl -X PUT -d '{}' http://127.0.0.1:8080/v1/collections/pages
 //	curl -d '{"id": "1", "text": "…"}' http://127.0.0.1:8080/v1/collections/pages/put-if-new
 //
-// docs/story-service.md shows what it does from the beginning to the end. The OpenAPI description is at /openapi.json, and a page at /.
+// https://github.com/neardup/neardup/blob/main/docs/story-service.md shows what it does from the beginning to the end. The OpenAPI description is at /openapi.json, and a page at /.
 //
 // The file stores.go opens the stores of fingerprints that several services may share.
 package main
