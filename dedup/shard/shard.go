@@ -54,7 +54,7 @@ func (s *Signature) IsEmpty() bool { return s.of.Has == [signature.Levels]bool{}
 // EachBucket calls use with each bucket that a document is in, and with what its bucket has to know of it: 42 buckets, or 84 for
 // a text of 50 to 99 words.
 func (s *Signature) EachBucket(use func(b Bucket, e Entry)) {
-	neighbour.EachBucket(&s.of, func(b neighbour.Bucket, e neighbour.Entry) { use(Bucket(b), e) })
+	neighbour.EachBucket(&s.of, func(b neighbour.Bucket, e neighbour.Entry) { use(Bucket(b), Entry{e}) })
 }
 
 // Values returns the values of the two signatures, 128 of 16 bits each, or nil for one that the document does not have: long texts are
@@ -119,8 +119,14 @@ type Bucket uint64
 // MostEntries is the largest number of documents of a bucket that are compared. If there are more, all of them matter to each other.
 const MostEntries = int(neighbour.UsualLimit)
 
-// An Entry is what a bucket has to know of a document. Its methods AppendBinary and UnmarshalBinary write and read it, in [EntryBytes].
-type Entry = neighbour.Entry
+// An Entry is what a bucket has to know of a document.
+type Entry struct{ of neighbour.Entry }
+
+// AppendBinary implements [encoding.BinaryAppender]. It appends [EntryBytes] bytes, and never fails.
+func (e *Entry) AppendBinary(b []byte) ([]byte, error) { return e.of.AppendBinary(b) }
+
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It returns an error for anything that AppendBinary does not write.
+func (e *Entry) UnmarshalBinary(b []byte) error { return e.of.UnmarshalBinary(b) }
 
 // EntryBytes is how many bytes an entry takes.
 const EntryBytes = neighbour.EntryBytes
@@ -128,11 +134,11 @@ const EntryBytes = neighbour.EntryBytes
 // Link calls link with numbers of entries of the bucket so that those that matter to each other are connected. With n entries, up to [MostEntries],
 // it takes time for n² comparisons of some nanoseconds, and less if many matter to each other.
 func (b Bucket) Link(entries []Entry, link func(i, j int)) {
-	order := make([]int, len(entries))
+	order, of := make([]int, len(entries)), make([]neighbour.Entry, len(entries))
 	for i := range order {
-		order[i] = i
+		order[i], of[i] = i, entries[i].of
 	}
-	neighbour.LinkBucket(neighbour.Bucket(b), entries, order, link)
+	neighbour.LinkBucket(neighbour.Bucket(b), of, order, link)
 }
 
 // Links finds the links of many documents in memory, 76 bytes for each and 336 for each that are divided among the parts. It is for one
