@@ -32,6 +32,35 @@ func revisions(seed uint64, n int) (lines []string) {
 	return lines
 }
 
+// TestStateFew: a few new documents find their near-duplicates among many of an earlier call, as with --against.
+func TestStateFew(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dedup := func(args ...string) {
+		var out, err bytes.Buffer
+		if status := run(append([]string{"dedup", "-q"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err); status != 0 {
+			t.Fatalf("%q: status %d, %s", args, status, &err)
+		}
+	}
+	lines := revisions(3, 800)
+	var old, few []string
+	for i, line := range lines { // of each pair the first is old, and of the first ten pairs the second is new
+		if i%2 == 0 {
+			old = append(old, line)
+		} else if i < 20 {
+			few = append(few, line)
+		}
+	}
+	os.WriteFile("old.jsonl", []byte(strings.Join(old, "\n")+"\n"), 0o666)
+	os.WriteFile("few.jsonl", []byte(strings.Join(few, "\n")+"\n"), 0o666)
+	dedup("--state", "kept", "old.jsonl")
+	dedup("--state", "kept", "--groups", "state.tsv", "few.jsonl")
+	dedup("--against", "old.jsonl", "--groups", "against.tsv", "few.jsonl")
+	got, want := read(t, "state.tsv"), read(t, "against.tsv")
+	if got != want || strings.Count(want, "\n") != 10 {
+		t.Errorf("with --state\n%s\nwith --against\n%s", got, want)
+	}
+}
+
 // TestState: calls with --state find the pairs of their documents and those of earlier calls, and not the
 // pairs of earlier calls again.
 func TestState(t *testing.T) {
