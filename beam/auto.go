@@ -59,7 +59,7 @@ func (fn *signFn) ProcessElement(d Document, signed, byDigest func(digest, value
 		return err
 	}
 	if sig.IsEmpty() {
-		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept and is near no other"})
+		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept, and has no near-duplicates"})
 		return nil
 	}
 	digest := binary.BigEndian.AppendUint64(nil, sig.Digest)

@@ -38,7 +38,7 @@ type Found struct {
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}
 	if isUnbounded(documents) {
-		panic(errors.New("neardupbeam: the documents come from a source without an end, and a group is complete when all documents are there; for those that come one by one, use a dedup.Deduplicator"))
+		panic(errors.New("neardupbeam: the source of the documents is unbounded, but groups need all documents; for a stream, use a dedup.Deduplicator"))
 	}
 	s = s.Scope("neardup.NearDuplicates")
 	var notes beam.PCollection

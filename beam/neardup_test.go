@@ -327,7 +327,7 @@ func TestUnbounded(t *testing.T) {
 	if err := made(false); err != nil {
 		t.Error(err)
 	}
-	if err, ok := made(true).(error); !ok || !strings.Contains(err.Error(), "without an end") {
+	if err, ok := made(true).(error); !ok || !strings.Contains(err.Error(), "is unbounded") {
 		t.Error(err)
 	}
 }

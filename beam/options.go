@@ -210,7 +210,7 @@ func (o Options) must() settings {
 func (o Options) parts() settings {
 	s := o.must()
 	if s.Method == Auto {
-		panic(errors.New("neardupbeam: the method auto is for NearDuplicates; it has no profiles, and no pairs without neighbourhoods"))
+		panic(errors.New("neardupbeam: the method auto can only be used with NearDuplicates; set Method for anything else"))
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func (fn *profileFn) Setup() (err error) {
 func (fn *profileFn) ProcessElement(d Document, emit func(Profile), note func(Note)) {
 	p := Profile{ID: d.ID, Length: utf8.RuneCountInString(d.Text), Data: fn.data(d.Text)}
 	if len(p.Data) == 0 {
-		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept and is near no other"})
+		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept, and has no near-duplicates"})
 	}
 	emit(p)
 }

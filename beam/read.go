@@ -111,7 +111,7 @@ const mostLine = 64 << 20
 func (fn *readFn) ProcessElement(ctx context.Context, p part, emit func(Document), note func(Note)) error {
 	take := func(d Document) {
 		if !utf8.ValidString(d.ID) || !utf8.ValidString(d.Text) {
-			note(Note{BadInput, d.ID, "the id or the text is not UTF-8; where it is written as JSON, U+FFFD stands for what is wrong"})
+			note(Note{BadInput, d.ID, "the id or the text is not UTF-8; in JSON output, U+FFFD replaces the invalid bytes"})
 		}
 		emit(d)
 	}
@@ -124,7 +124,7 @@ func (fn *readFn) ProcessElement(ctx context.Context, p part, emit func(Document
 func (fn *readFn) read(ctx context.Context, p part, emit func(Document), note func(Note)) error {
 	format, packed := fn.format(p.Path)
 	if format == "" {
-		note(Note{BadInput, p.Path, "the name does not tell the format, so the file was passed over"})
+		note(Note{BadInput, p.Path, "the file was skipped, because its name does not tell the format"})
 		return nil
 	}
 	f, err := open(ctx, p.Path)

@@ -51,7 +51,7 @@ func (d *Deduplicator[ID]) writeIndex() error {
 	own := []uint64{setFormat: indexFormat, setSnapshot: d.files.Identity(), setAdded: uint64(d.added), setSeconds: uint64(d.seconds), setDocuments: uint64(d.docs.Len())}
 	all := append([][][]byte{d.docs.Parts(), d.chains.Parts()}, append(contents, columns...)...)
 	if err := store.WriteMapped(d.files.indexPath(), indexKind, d.files.version, append(append(own, more...), settings...), all); err != nil {
-		return fmt.Errorf("neardup: all documents are on the disk, but what makes the next opening fast is not: %w", err)
+		return fmt.Errorf("neardup: all documents are on disk, but the index that makes the next opening fast could not be written: %w", err)
 	}
 	d.files.indexed = true
 	return nil

@@ -19,7 +19,7 @@ import (
 // apiConfig describes the service as a whole.
 func apiConfig() huma.Config {
 	c := huma.DefaultConfig("neardup", "1")
-	c.Info.Description = "Collections of texts that find near-duplicates. A change that was answered is on the disk. Errors are application/problem+json."
+	c.Info.Description = "Collections of texts that find near-duplicates. When the service answers a change, the change is on disk. Errors are application/problem+json."
 	c.CreateHooks = nil // answers have no $schema
 	c.DocsPath = ""     // it would load a program from another site
 	inUTF8 := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: func(text []byte, v any) error {
@@ -59,12 +59,12 @@ func hasManyValues(text []byte) bool {
 
 // A Named request is about a collection. It is exported since huma only sets what is.
 type Named struct {
-	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_]{0,31}$" doc:"of a collection: up to 32 letters, digits and underscores"`
+	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_]{0,31}$" doc:"the name of the collection: up to 32 letters, digits and underscores"`
 }
 
 // A Limited request says how many matches are listed.
 type Limited struct {
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"10" doc:"how many matches are listed at most"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"10" doc:"the largest number of matches to list"`
 }
 
 // body is an answer with a body.
@@ -75,13 +75,13 @@ func (s *Service) register() {
 	s.api.UseMiddleware(s.authorize)
 	const collection = "/v1/collections/{name}"
 	add(s, right{read, false}, "GET", "/v1/collections", "list-collections", "All collections that the token may read", s.list)
-	add(s, right{admin, true}, "PUT", collection, "create-collection", "Make a collection, or do nothing if it is there with the same settings", s.create)
-	add(s, right{read, true}, "GET", collection, "get-collection", "What a collection is", s.info)
-	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Remove a collection with its files; what is in a store stays there", s.remove)
+	add(s, right{admin, true}, "PUT", collection, "create-collection", "Create a collection, or do nothing if it already exists with the same settings", s.create)
+	add(s, right{read, true}, "GET", collection, "get-collection", "Get the settings and the size of a collection", s.info)
+	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Delete a collection and its files; data in a store is not deleted", s.remove)
 	add(s, right{write, true}, "PUT", collection+"/documents", "put", "Store a text, in place of the one with its id", s.put)
 	add(s, right{read, true}, "GET", collection+"/documents", "get", "What is stored under an id", s.get)
 	add(s, right{write, true}, "DELETE", collection+"/documents", "delete", "Delete a document", s.delete)
-	add(s, right{write, true}, "POST", collection+"/put-if-new", "put-if-new", "Store a text unless it has a near-duplicate, which then is listed", s.putIfNew)
+	add(s, right{write, true}, "POST", collection+"/put-if-new", "put-if-new", "Store a text, unless it has near-duplicates, which are listed instead", s.putIfNew)
 	add(s, right{read, true}, "POST", collection+"/search", "search", "The near-duplicates of a text", s.search)
 	add(s, right{read, true}, "GET", collection+"/explain", "explain", "Why two stored documents are near-duplicates, or not", s.explain)
 	add(s, right{write, true}, "POST", collection+"/expire", "expire", "Delete what was stored before a time", s.expire)
@@ -137,9 +137,9 @@ func (s *Service) answer(operation string, err error) error {
 	case errors.Is(err, errBusy):
 		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"1"}})
 	case operation == "restore" && (errors.Is(err, neardup.ErrDamaged) || errors.Is(err, neardup.ErrVersion)):
-		return huma.Error400BadRequest("this is no backup of today's version, or not a whole one: " + err.Error())
+		return huma.Error400BadRequest("this is not a complete backup that this version can read: " + err.Error())
 	case errors.Is(err, context.Canceled):
-		return huma.NewError(statusGone, "the client has gone, or the service stops")
+		return huma.NewError(statusGone, "the client disconnected, or the service is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
 		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have been done")
 	}
@@ -163,7 +163,7 @@ func (s *Service) in(name string, f func(c *collection) error) error {
 func checkID(id string) error {
 	for _, r := range id {
 		if r == 0 || r == utf8.RuneError { // by which JSON replaces half a surrogate, so different ids would become equal
-			return badRequest{errors.New("the id has a byte 0, or the character U+FFFD")}
+			return badRequest{errors.New("the id must not contain a NUL byte or the character U+FFFD")}
 		}
 	}
 	if id == "" || len(id) > 1024 {
@@ -261,7 +261,7 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 
 type byID struct {
 	Named
-	ID string `query:"id" required:"true" doc:"of a document"`
+	ID string `query:"id" required:"true" doc:"the id of the document"`
 }
 
 func (s *Service) get(ctx context.Context, in *byID) (*body[client.Stored], error) {

@@ -33,11 +33,11 @@ var backedUp = regexp.MustCompile(`^(settings\.json|documents(\.journal|\.index|
 
 // addBackups registers backup and restore.
 func (s *Service) addBackups(collection string) {
-	op := operation(s, right{admin, true}, "GET", collection+"/backup", "backup", "All files of a collection as a tar archive, while it works")
+	op := operation(s, right{admin, true}, "GET", collection+"/backup", "backup", "Download all files of a collection as a tar archive; the collection stays in use")
 	op.Responses = map[string]*huma.Response{"200": {Description: "the archive", Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}}
 	huma.Register(s.api, op, s.backup)
 
-	op = operation(s, right{admin, true}, "POST", collection+"/restore", "restore", "Make a collection of a backup; there must be none with the name")
+	op = operation(s, right{admin, true}, "POST", collection+"/restore", "restore", "Restore a collection from a backup; no collection with this name may exist")
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
 	op.Responses = map[string]*huma.Response{"201": {Description: "the collection is there"}}
 	huma.Register(s.api, op, s.restore)
@@ -181,23 +181,23 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 				break
 			}
 			if err != nil {
-				return badRequest{fmt.Errorf("this is no backup, or not a whole one: %w", err)}
+				return badRequest{fmt.Errorf("this is not a complete backup: %w", err)}
 			}
 			if h.Typeflag != tar.TypeReg || !backedUp.MatchString(h.Name) || slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), func(name string) bool {
 				return strings.HasPrefix(name, "GNU.sparse.") // a few bytes that become a full disk
 			}) {
-				return badRequest{fmt.Errorf("this is no backup: it has %q", h.Name)}
+				return badRequest{fmt.Errorf("this is not a backup: it contains %q", h.Name)}
 			}
 			err = copyFile(filepath.Join(dir, h.Name), r)
 			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) || errors.Is(err, fs.ErrExist) {
-				return badRequest{fmt.Errorf("this is no backup, or not a whole one: %q: %w", h.Name, err)}
+				return badRequest{fmt.Errorf("this is not a complete backup: %q: %w", h.Name, err)}
 			}
 			if err != nil {
 				return err
 			}
 		}
 		if _, err := os.Stat(filepath.Join(dir, "settings.json")); err != nil {
-			return badRequest{errors.New("this is no backup: it has no settings.json")}
+			return badRequest{errors.New("this is not a backup: settings.json is missing")}
 		}
 		return nil
 	})

@@ -32,13 +32,13 @@ const (
 
 // addStreams registers what is no single JSON value.
 func (s *Service) addStreams(collection string) {
-	op := operation(s, right{write, true}, "POST", collection+"/batch", "batch", "Many documents: each line of the body is an Order, and has a line in the answer, an Outcome. All is on the disk when the answer comes")
+	op := operation(s, right{write, true}, "POST", collection+"/batch", "batch", "Process many documents. Each line of the body is an Order, and the answer has an Outcome line for it. When the answer arrives, all changes are on disk")
 	op.MaxBodyBytes *= batchBodies
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Order]())}}}
 	op.Responses = map[string]*huma.Response{"200": {Description: "an Outcome for each line", Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Outcome]())}}}}
 	huma.Register(s.api, op, s.batch)
 
-	op = operation(s, right{read, true}, "GET", collection+"/groups", "groups", "All groups of near-duplicates, each a line with the ids of its documents; the first one stands for them")
+	op = operation(s, right{read, true}, "GET", collection+"/groups", "groups", "List all groups of near-duplicates, one per line, with the ids of the documents; the first one represents the group")
 	op.Responses = map[string]*huma.Response{"200": {Description: "groups", Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Group]())}}}}
 	huma.Register(s.api, op, s.groups)
 	s.addBackups(collection)
@@ -86,7 +86,7 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 // do does a line.
 func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome) {
 	if ctx.Err() != nil || s.stopping.Load() {
-		return client.Outcome{Error: "not done, since the time is over, the client has gone, or the service stops"}
+		return client.Outcome{Error: "not processed: the request timed out, the client disconnected, or the service is shutting down"}
 	}
 	o, err := orderOf(text)
 	out.ID = o.ID

@@ -43,11 +43,11 @@ func checkSettings(s *client.Settings) error {
 	s.Method = cmp.Or(s.Method, "auto")
 	switch {
 	case s.Method != "simhash" && s.Distance != 0:
-		return fmt.Errorf("the distance is of the method simhash, and not of %s", s.Method)
+		return fmt.Errorf("distance can only be set for the method simhash, not for %s", s.Method)
 	case s.Method == "auto" && s.Store != "":
-		return errors.New("a store is for the methods simhash and minhash, and not for auto")
+		return errors.New("a store can only be used with the methods simhash and minhash, not with auto")
 	case s.Method != "minhash" && s.Similarity != 0:
-		return fmt.Errorf("the similarity is of the method minhash, and not of %s", s.Method)
+		return fmt.Errorf("similarity can only be set for the method minhash, not for %s", s.Method)
 	case s.Distance < 0 || s.Distance > mostDistance || s.Similarity < 0 || s.Similarity > 1:
 		return errors.New("the distance or the similarity is out of range")
 	}
@@ -61,7 +61,7 @@ func checkSettings(s *client.Settings) error {
 		return fmt.Errorf("there is no method %q", s.Method)
 	}
 	if s.Expire.Duration < 0 {
-		return errors.New("documents cannot expire before they come")
+		return errors.New("expire must not be negative")
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type finder interface {
 }
 
 // errUnable is for what a method cannot do.
-var errUnable = errors.New("the method of this collection does not do that")
+var errUnable = errors.New("the method of this collection does not support this operation")
 
 var errUnknown = errors.New(client.NoDocument)
 

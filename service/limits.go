@@ -179,7 +179,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		}
 		answer.Header().Set("X-Content-Type-Options", "nosniff")
 		if !s.isOurs(r) {
-			http.Error(answer, "the service does not have this name: it has tokens, an IP address, or is started with --host", http.StatusForbidden)
+			http.Error(answer, "this host name is not allowed: use an IP address, or start the service with --host or --tokens", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(answer, r)

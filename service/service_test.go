@@ -88,7 +88,7 @@ func TestOperations(t *testing.T) {
 					t.Errorf("get a missing one: %t, %v", ok, err)
 				}
 				if settings.Store != "" {
-					s.wants(501, "does not do that", "GET", "/v1/collections/"+name+"/groups", "")
+					s.wants(501, "does not support this operation", "GET", "/v1/collections/"+name+"/groups", "")
 				} else {
 					s.wants(200, `"documents":1`, "GET", "/v1/collections/"+name, "")
 				}
@@ -181,11 +181,11 @@ func TestRefusals(t *testing.T) {
 	s.wants(413, "", "POST", pages+"/search", asJSON(map[string]string{"text": strings.Repeat("a", 2000)}))
 	s.wants(415, "", "POST", pages+"/search", `{"text":"a"}`, "Content-Type", "text/plain")
 	s.wants(403, "", "POST", pages+"/search", `{"text":"a"}`, "Sec-Fetch-Site", "cross-site")
-	s.wants(400, "byte 0", "PUT", pages+"/documents", `{"id":"a\u0000","text":"a"}`)
+	s.wants(400, "NUL byte", "PUT", pages+"/documents", `{"id":"a\u0000","text":"a"}`)
 	s.wants(422, "", "PUT", pages+"/documents", `{"id":"","text":"a"}`)
 	s.wants(422, "", "GET", pages+"/documents", "")
-	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", "not an archive")
-	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", archiveOf(t, "../evil", "x"))
+	s.wants(400, "not a complete backup", "POST", "/v1/collections/more/restore", "not an archive")
+	s.wants(400, "not a backup", "POST", "/v1/collections/more/restore", archiveOf(t, "../evil", "x"))
 	s.wants(400, "settings.json", "POST", "/v1/collections/more/restore", archiveOf(t, "documents", "x"))
 	s.wants(400, "format", "POST", "/v1/collections/more/restore", archiveOf(t, "settings.json", "{}"))
 	s.wants(400, "guess", "POST", "/v1/collections/more/restore", archiveOf(t, "settings.json", `{"format":1,"method":"guess"}`))

@@ -66,16 +66,16 @@ func main() {
 
 // define defines the flags.
 func (j *job) define() {
-	flag.StringVar(&j.input, "input", "", "the files, as patterns with commas between: local, gs:// or s3://")
-	flag.StringVar(&j.output, "output", "", "what the names of the results begin with, such as cleaned/ or gs://bucket/cleaned-")
-	flag.IntVar(&j.shards, "shards", 0, "the number of files of each result; each is in the memory of a worker once (default: one for 100,000 documents, 10 at least)")
+	flag.StringVar(&j.input, "input", "", "the input files, as patterns separated by commas: local, gs:// or s3://")
+	flag.StringVar(&j.output, "output", "", "the prefix of the names of the output files, such as cleaned/ or gs://bucket/cleaned-")
+	flag.IntVar(&j.shards, "shards", 0, "the number of files of each output; a worker holds a whole file in memory (default: one per 100,000 documents, at least 10)")
 	flag.BoolVar(&j.withPairs, "pairs", false, "also write the pairs; m equal documents have m(m-1)/2")
 	flag.StringVar(&j.features, "features", "", "what texts are compared by: words, words2 (the default) or words3 (runs of words), chars3 or chars5 (runs of characters); without it, auto chooses")
 	flag.StringVar(&j.linkage, "linkage", "centre", "what joins the documents of a group: centre, complete or single, as in neardup dedup")
 	flag.StringVar(&j.keep, "keep", "longest", "the document of a group to keep: longest, or first (the smallest id)")
 	flag.StringVar(&j.from.ID, "id-field", "", "the field with the id (default id)")
 	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text), or several, with commas between them, such as title,keywords,text")
-	flag.StringVar(&j.from.Format, "format", "", "jsonl, parquet, lines or text; by default the names tell")
+	flag.StringVar(&j.from.Format, "format", "", "jsonl, parquet, lines or text; detected from the file names by default")
 	flag.StringVar((*string)(&j.Method), "method", "auto", "auto, simhash, minhash or cosine, as in neardup dedup")
 	flag.Float64Var(&j.Probability, "probability", 0, "auto: the smallest probability of near-duplicates (default 0.5)")
 	flag.StringVar(&j.kinds, "kinds", "", "auto: the kinds of pairs that count, with commas between, as in neardup dedup")
@@ -83,11 +83,11 @@ func (j *job) define() {
 	flag.IntVar(&j.Distance, "distance", 0, "simhash: the largest distance, in bits (default 3)")
 	flag.IntVar(&j.Bits, "bits", 0, "simhash: the width of fingerprints, 64 or 128 (default 64)")
 	flag.IntVar(&j.Blocks, "blocks", 0, "simhash: the number of blocks of a fingerprint; 0 lets -documents decide")
-	flag.Float64Var(&j.Documents, "documents", 1e6, "about how many documents there are; it affects the cost and the number of files only")
+	flag.Float64Var(&j.Documents, "documents", 1e6, "the approximate number of documents; it only affects the cost and the number of files")
 	flag.Float64Var(&j.Similarity, "similarity", 0, "the smallest Jaccard similarity (minhash, default 0.6) or cosine")
 	flag.IntVar(&j.Values, "values", 0, "minhash, cosine: the values of a signature (default 128)")
-	flag.IntVar(&j.SampleEvery, "sample-every", 0, "cosine: count features in one of so many documents")
-	flag.IntVar(&j.HotBucket, "hot-bucket", 0, "so many contents in a bucket are compared on one worker (default 4096)")
+	flag.IntVar(&j.SampleEvery, "sample-every", 0, "cosine: N to count features in only one of N documents")
+	flag.IntVar(&j.HotBucket, "hot-bucket", 0, "the largest number of contents in a bucket that one worker compares (default 4096)")
 }
 
 // linkages has what -group can name.
@@ -114,7 +114,7 @@ func (j *job) check() (err error) {
 	case j.input == "" || j.output == "":
 		return errors.New("-input and -output are needed")
 	case flag.NArg() > 0:
-		return fmt.Errorf("%q: what is this? inputs go behind -input", flag.Arg(0))
+		return fmt.Errorf("unexpected argument %q; give the inputs with -input", flag.Arg(0))
 	case j.features != "" && j.Fingerprinter == nil:
 		return fmt.Errorf("-features %q: must be words, words2, words3, chars3 or chars5", j.features)
 	case !known:
@@ -146,7 +146,7 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 		if exists {
-			return fmt.Errorf("%s%s-*.jsonl are there already; take another -output, or remove them", j.output, name)
+			return fmt.Errorf("%s%s-*.jsonl already exist; choose another -output, or remove them", j.output, name)
 		}
 	}
 	p, s := beam.NewPipelineWithRoot()

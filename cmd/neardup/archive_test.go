@@ -126,7 +126,7 @@ func TestHTMLEncoding(t *testing.T) {
 	if got := read(t, "o.jsonl"); status != 0 || !strings.Contains(got, "Привет мир") || !strings.Contains(got, "café") {
 		t.Errorf("%s: %s", got, errs)
 	}
-	if _, _, errs := inDirectory(t, dir, "dedup", "c.txt"); !strings.Contains(errs, "c.txt:1: it is not UTF-8, and its encoding is not clear; --encoding names it") {
+	if _, _, errs := inDirectory(t, dir, "dedup", "c.txt"); !strings.Contains(errs, "c.txt:1: it is not UTF-8, and its encoding cannot be detected; set --encoding") {
 		t.Errorf("it says %s", errs)
 	}
 }

@@ -14,9 +14,9 @@ import (
 // This file has the command diff: what two calls decide differently.
 
 type diffCommand struct {
-	A   string `arg:"" help:"What --groups wrote in one call."`
-	B   string `arg:"" help:"What it wrote in the other one."`
-	Out string `placeholder:"FILE" help:"All documents of which they decide differently: as .csv or .jsonl, or with tabs between and no header."`
+	A   string `arg:"" help:"The --groups file of one run."`
+	B   string `arg:"" help:"The --groups file of the other run."`
+	Out string `placeholder:"FILE" help:"All documents that the two runs decide differently, as .csv, .jsonl, or tab-separated without a header."`
 }
 
 // A decision is what a call says of a document: which one is kept. It is the document itself if it is not removed.

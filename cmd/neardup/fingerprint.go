@@ -38,7 +38,7 @@ type sqlCommand struct {
 	Method     string  `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints within a distance. minhash: signatures above a similarity. auto: which documents dedup has to look at, NAME_linked; all others have no near-duplicates."`
 	Bits       int     `group:"tuning" default:"64" placeholder:"N" help:"With simhash, the width of the fingerprints: 64 or 128 bits."`
 	Distance   int     `group:"method" default:"3" placeholder:"N" help:"With simhash, the largest distance of near-duplicates."`
-	Documents  float64 `group:"tuning" placeholder:"N" help:"How many different fingerprints there are, about; it chooses the number of blocks. The default is 10 million."`
+	Documents  float64 `group:"tuning" placeholder:"N" help:"Approximate number of different fingerprints, which determines the number of blocks. The default is 10 million."`
 	Blocks     int     `group:"tuning" placeholder:"N" help:"With simhash, the number of blocks; by default the number of documents decides."`
 	Values     int     `group:"tuning" default:"128" placeholder:"N" help:"With minhash, the number of values of a signature."`
 	Similarity float64 `group:"method" default:"0.6" placeholder:"X" help:"With minhash, the smallest Jaccard similarity of near-duplicates."`

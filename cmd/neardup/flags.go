@@ -23,7 +23,7 @@ type inputFlags struct {
 
 	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs: a path in each line, or zero bytes between the paths; - for standard input."`
 	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, arrow, warc, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
-	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
+	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is identified by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"How to identify a document without an id: line, by its file and line, or hash, by a hash of its text, with a number appended if several have the same."`
 	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What to do with documents that share an id: error; first or last, which keeps only that one; or number, which gives the others ids such as a-2. With last, the inputs are read twice."`
 	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252; all WHATWG encodings are supported. By default it is detected, and reported if it is not UTF-8."`
@@ -53,10 +53,10 @@ type outputFlags struct {
 type decisionFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
 	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with added columns: the group of each document and its size, whether the document is kept, and otherwise which one is kept instead and how similar they are. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
-	Groups   string `group:"output" aliases:"clusters" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
+	Groups   string `group:"output" aliases:"clusters" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps. A .csv or .jsonl file also has the name and size of the group; otherwise the file is tab-separated, without a header."`
 	Audit    string `group:"output" placeholder:"FILE" help:"One row for each removed document, as .csv or .jsonl: its place, the document that is kept instead, their similarity, and the settings and inputs of the run. It also has what neardup verify needs: the share of words in common, and the SHA-256 of the texts and inputs."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
-	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
+	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if --json is given."`
 	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
 }
 

@@ -115,7 +115,7 @@ func TestBad(t *testing.T) {
 		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: the id is empty", true},
 		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1; choose what to do with such documents: --same-id first, last or number`, true},
 		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than --max-line", true},
-		{"x.csv", "id,text\na,fine words\nb,c,d\n", "x.csv:3: the row has 3 cells, and the header has 2", true},
+		{"x.csv", "id,text\na,fine words\nb,c,d\n", "x.csv:3: the row has 3 cells, but the header has 2", true},
 		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: the id is empty", true},
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\ny,else\nz,more\n", "x.csv:3: the quote that starts here is never closed", true},

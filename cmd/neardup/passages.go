@@ -95,7 +95,7 @@ type decontaminateCommand struct {
 	inputFlags
 	Text       string  `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text of a document, or several, separated by commas."`
 	TestFormat string  `group:"input" placeholder:"NAME" help:"Format of the tests, like --format for the inputs."`
-	TestID     string  `group:"input" name:"test-id" default:"id" placeholder:"NAME" help:"Field or column of the tests with the id; an item without one is known by its file and line."`
+	TestID     string  `group:"input" name:"test-id" default:"id" placeholder:"NAME" help:"Field or column of the tests with the id; an item without one is identified by its file and line."`
 	Parts      string  `group:"input" default:"question,answer,text" placeholder:"NAMES" help:"Fields or columns of the tests to search for, each separately. An item must have at least one of them. For lines and .txt files, it is the text."`
 	Leaks      string  `group:"output" placeholder:"FILE" help:"What was found, as .csv, .jsonl, or tab-separated without a header. Each row is one part of an item in one document, with the share that the document has, and the place of the longest run."`
 	Items      string  `group:"output" placeholder:"FILE" help:"One row for each part of each item: the number of documents it occurs in, and the largest share of it in one document; as .csv, .jsonl, or tab-separated without a header."`

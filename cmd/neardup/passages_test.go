@@ -105,7 +105,7 @@ func TestPassages(t *testing.T) {
 		"--words 9999999 in.jsonl":                   "must be from 1 to",
 		"--out o.jsonl --text text,n in.jsonl":       "only the text of one field can be cut",
 		"--against old.fp in.jsonl":                  "fingerprints have no texts",
-		"--passages p.parquet in.jsonl":              "it can be written as .csv",
+		"--passages p.parquet in.jsonl":              "use .csv, .jsonl or .tsv",
 		"--out in.jsonl in.jsonl":                    "is an input and an output",
 		"--out o.json in.jsonl":                      "this format cannot be written",
 		"":                                           "name at least one input",

@@ -26,7 +26,7 @@ func (c *rethresholdCommand) Run(of *call) error {
 		groupFlags: groupFlags{borderFlags: c.borderFlags}, outputFlags: outputFlags{decisionFlags: c.decisionFlags}}
 	var kinds neardup.Kind
 	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {
-		return usageError{errors.New("--kinds: equal texts are always in one group here; name identical, or use dedup")}
+		return usageError{errors.New("--kinds: rethreshold always groups identical texts; add identical to the list, or use dedup")}
 	}
 	return of.run(f, func(o *options.Options) error {
 		o.Given = options.Given{Path: c.Pairs, Labels: c.Labels}

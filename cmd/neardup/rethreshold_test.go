@@ -71,7 +71,7 @@ func TestRethreshold(t *testing.T) {
 		"dist.tsv v.jsonl":                                          "for distances and scores, run dedup again",
 		"--groups pairs.csv pairs.csv v.jsonl":                      "pairs.csv: the same file is an input and an output",
 		"nosuch.csv v.jsonl":                                        "nosuch.csv: no such file",
-		"--kinds revised pairs.jsonl v.jsonl":                       "name identical",
+		"--kinds revised pairs.jsonl v.jsonl":                       "add identical",
 		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another label file contradicts this pair",
 	} {
 		os.WriteFile(filepath.Join(dir, "simhash.csv"), []byte("id,text\n1,one two\n"), 0o666)

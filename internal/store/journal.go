@@ -386,7 +386,7 @@ func (j *journal) frameBehind(from, size int64) (int64, error) {
 
 // What cut says of the bytes that it takes away.
 const (
-	tornFrame    = "the end of what was being written when the last writer was killed. Changes in them were not synced, unless the file was cut off later"
+	tornFrame    = "an unfinished write of a process that was killed. The changes in them were not synced, unless the file was truncated later"
 	zeroedFrames = "zeros in part, as a power failure leaves them. Changes in them that were not synced are lost, and if the disk is failing, synced ones too"
 )
 

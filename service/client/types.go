@@ -7,10 +7,10 @@ import "time"
 // Settings say how a collection finds near-duplicates. They do not change.
 type Settings struct {
 	Method     string   `json:"method,omitempty" enum:"auto,simhash,minhash" doc:"auto, the default, is the most accurate, and stores the texts; simhash has 64-bit fingerprints, and minhash signatures of 128 bytes"`
-	Distance   int      `json:"distance,omitempty" minimum:"1" maximum:"16" doc:"by simhash: in how many bits near-duplicates differ at most; without it 3"`
-	Similarity float64  `json:"similarity,omitempty" minimum:"0.1" maximum:"1" doc:"by minhash: how similar near-duplicates are at least; without it 0.8"`
-	Store      string   `json:"store,omitempty" doc:"by simhash and minhash: the name of a store that the service was started with; without one they are in files"`
-	Expire     Duration `json:"expire,omitempty" doc:"after how long a document is deleted, such as 720h; without it documents stay"`
+	Distance   int      `json:"distance,omitempty" minimum:"1" maximum:"16" doc:"simhash: the largest number of bits in which near-duplicates differ; the default is 3"`
+	Similarity float64  `json:"similarity,omitempty" minimum:"0.1" maximum:"1" doc:"minhash: the smallest similarity of near-duplicates; the default is 0.8"`
+	Store      string   `json:"store,omitempty" doc:"simhash and minhash: the name of a store that the service was started with; by default the collection is kept in files"`
+	Expire     Duration `json:"expire,omitempty" doc:"how long to keep documents before they are deleted, such as 720h; by default they are kept forever"`
 	Format     int      `json:"format,omitempty" readOnly:"true" doc:"the version of the files, set by the service"`
 }
 
@@ -35,7 +35,7 @@ type Info struct {
 	Name      string   `json:"name"`
 	Settings  Settings `json:"settings"`
 	Documents int      `json:"documents" doc:"how many are stored; -1 if the store does not know"`
-	Bytes     int64    `json:"bytes" doc:"of its files"`
+	Bytes     int64    `json:"bytes" doc:"the size of its files"`
 }
 
 // Collections are those of a service that a token may read.
@@ -46,16 +46,16 @@ type Collections struct {
 // A Document is a text with an id.
 type Document struct {
 	ID   string `json:"id" minLength:"1" maxLength:"1024" doc:"up to 1024 bytes of UTF-8 without the byte 0"`
-	Text string `json:"text" doc:"the whole text; what has no letters and digits is a near-duplicate of nothing"`
+	Text string `json:"text" doc:"the whole text; a text without letters and digits has no near-duplicates"`
 }
 
 // A Match is a stored near-duplicate of a text.
 type Match struct {
-	ID          string  `json:"id" doc:"of the stored document"`
-	Similarity  float64 `json:"similarity" doc:"from 0 to 1: by the method auto the share of the features in common, by minhash its estimate, by simhash 1 minus the share of the bits that differ"`
-	Probability float64 `json:"probability,omitempty" doc:"that the two are near-duplicates, by the method auto"`
-	Kind        string  `json:"kind,omitempty" doc:"how they differ, by the method auto: identical, same-words, same-form, same-except-numbers, contained or revised"`
-	Distance    *int    `json:"distance,omitempty" doc:"in how many bits the fingerprints differ, by the method simhash"`
+	ID          string  `json:"id" doc:"the id of the stored document"`
+	Similarity  float64 `json:"similarity" doc:"from 0 to 1; auto: the share of features in common; minhash: an estimate of that share; simhash: 1 minus the share of bits that differ"`
+	Probability float64 `json:"probability,omitempty" doc:"auto: the probability that the two are near-duplicates"`
+	Kind        string  `json:"kind,omitempty" doc:"auto: how the two differ: identical, same-words, same-form, same-except-numbers, contained or revised"`
+	Distance    *int    `json:"distance,omitempty" doc:"simhash: the number of bits in which the fingerprints differ"`
 }
 
 // Found are the near-duplicates of a text.
@@ -67,17 +67,17 @@ type Found struct {
 // A Decision is what was done with a text.
 type Decision struct {
 	ID    string `json:"id"`
-	Added bool   `json:"added" doc:"it has been stored, since it has no near-duplicate and its id was not there"`
+	Added bool   `json:"added" doc:"the text was stored, because it has no near-duplicate and its id was not in use"`
 	Found
 }
 
 // A Stored document is what is known of it.
 type Stored struct {
 	ID          string `json:"id"`
-	Number      int    `json:"number,omitempty" doc:"how many documents were added before it, by the method auto"`
-	Length      int    `json:"length,omitempty" doc:"characters, by the method auto"`
-	Text        string `json:"text,omitempty" doc:"as it is compared, by the method auto: after normalizing, and of equal documents that of the first one"`
-	Fingerprint string `json:"fingerprint,omitempty" doc:"64 bits in hexadecimal digits, by the method simhash"`
+	Number      int    `json:"number,omitempty" doc:"auto: the number of documents that were added before it"`
+	Length      int    `json:"length,omitempty" doc:"auto: the number of characters"`
+	Text        string `json:"text,omitempty" doc:"auto: the text as it is compared, that is, normalized; equal documents have the text of the first one"`
+	Fingerprint string `json:"fingerprint,omitempty" doc:"simhash: the 64 bits as hexadecimal digits"`
 }
 
 // A Pair is two stored documents, and why they are near-duplicates, or not.
@@ -89,7 +89,7 @@ type Pair struct {
 	Similarity  float64    `json:"similarity"`
 	Probability float64    `json:"probability"`
 	Kind        string     `json:"kind"`
-	Reasons     []Quantity `json:"reasons" doc:"what the probability comes from: their sum and the constant are the logarithm of the odds"`
+	Reasons     []Quantity `json:"reasons" doc:"the reasons for the probability; the constant plus what they add is the logarithm of the odds"`
 	Constant    float64    `json:"constant"`
 }
 
@@ -103,9 +103,9 @@ type Quantity struct {
 // An Order is a line of a batch.
 type Order struct {
 	Op    string  `json:"op" enum:"put,put-if-new,search,delete"`
-	ID    string  `json:"id,omitempty" doc:"of all but a search, where it is only repeated"`
-	Text  *string `json:"text,omitempty" doc:"of all but delete"`
-	Limit int     `json:"limit,omitempty" doc:"how many matches are listed at most; without it 10"`
+	ID    string  `json:"id,omitempty" doc:"required for all operations except search, which only repeats it in its answer"`
+	Text  *string `json:"text,omitempty" doc:"required for all operations except delete"`
+	Limit int     `json:"limit,omitempty" doc:"the largest number of matches to list; the default is 10"`
 }
 
 // An Outcome is the answer to a line.
@@ -115,7 +115,7 @@ type Outcome struct {
 	Deleted bool    `json:"deleted,omitempty" doc:"the document was there"`
 	Matches []Match `json:"matches,omitempty"`
 	More    bool    `json:"more,omitempty"`
-	Error   string  `json:"error,omitempty" doc:"why the line was not done; the others were"`
+	Error   string  `json:"error,omitempty" doc:"why this line was not processed; it does not affect the others"`
 }
 
 // A Group is a line of the groups.

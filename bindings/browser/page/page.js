@@ -81,7 +81,7 @@ async function compare() {
   $("answer").replaceChildren(
     element("p", answer, "answer"),
     element("p", `The probability is ${percent(r.probability)}, and the similarity ${percent(r.similarity)}.`),
-    element("p", `The SimHash fingerprints ${r.fingerprints[0]} and ${r.fingerprints[1]} differ in ${r.distance} of 64 bits${jaccard}. Below, runs of five words, or eight characters of Chinese and the like, that stand in both.`, "more"),
+    element("p", `The SimHash fingerprints ${r.fingerprints[0]} and ${r.fingerprints[1]} differ in ${r.distance} of 64 bits${jaccard}. Below, runs of five words, or eight characters in Chinese and similar scripts, that occur in both are highlighted.`, "more"),
     both,
   );
 }

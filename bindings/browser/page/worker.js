@@ -21,7 +21,7 @@ onmessage = async ({ data: { number, call, args } }) => {
     const n = await ready;
     const progress = (stage, done, total) => postMessage({ progress: { stage, done, total } });
     const result = call === "groups" ? n.groups(args[0], progress) : n[call](...args);
-    if (result === undefined) throw new Error("the program has ended, perhaps for want of memory; load the page again");
+    if (result === undefined) throw new Error("the program stopped, perhaps because it ran out of memory; reload the page");
     postMessage({ number, result });
   } catch (error) {
     postMessage({ number, result: { error: String(error) } });

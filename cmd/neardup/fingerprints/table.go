@@ -67,7 +67,7 @@ func Write(o *options.Options, outs *cli.Outputs, stdin io.Reader, stdout, stder
 	if c.Read.Bad > 0 {
 		fmt.Fprintf(c.Log.Notes, "%d lines or files were skipped\n", c.Read.Bad)
 	}
-	fmt.Fprintln(c.Log.Notes, "compare only with what was made in the same way:", version)
+	fmt.Fprintln(c.Log.Notes, "compare only with fingerprints or signatures of the same version:", version)
 	return nil
 }
 

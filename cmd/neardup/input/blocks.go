@@ -156,6 +156,6 @@ func (s *Source) readLines(lines *LineReader, n int, yield func(Item) bool) erro
 // NoteBlank notes how many lines of white space there are.
 func (s *Source) NoteBlank(n int) {
 	if n > 0 {
-		s.Note("lines of white space: %d, which are skipped", n)
+		s.Note("blank lines skipped: %d", n)
 	}
 }

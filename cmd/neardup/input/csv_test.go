@@ -54,7 +54,7 @@ func TestTables(t *testing.T) {
 		{"a title above", "csv", "Report, of the office\n\nid,text,n\n1,a,b\n", "1|a|b", "in row 2"},
 		{"a comment", "csv", "# from a, b\nid,text,n\n1,a,b\n", "1|a|b", "in row 2"},
 		{"equal names", "csv", "id,text,n,n\n1,a,b,c\n", "1|a|b|c", `two columns have the name "n"`},
-		{"one comma too many", "csv", "id,text\n1,a,b\n2,c\n", "2: the row has 3 cells, and the header has 2; is a separator not in quotes?/2|c", ""},
+		{"one comma too many", "csv", "id,text\n1,a,b\n2,c\n", "2: the row has 3 cells, but the header has 2; put cells that contain the separator in quotes/2|c", ""},
 		{"a quote that never ends", "csv", "id,text\n1,\"a\n2,b\n3,c\n", "2: the quote that starts here is never closed/2|b/3|c", ""},
 		{"quotes in TSV", "tsv", "id\ttext\n1\t\"open\n2\t\"a\" b\n3\tc\"\n", "1|\"open/2|\"a\" b/3|c\"", "not doubled: 3"},
 		{"lines in TSV", "tsv", "id\ttext\n1\t\"a\nb\"\n2\tc\n", "1|a\nb/2|c", ""},

@@ -137,7 +137,7 @@ type verdict struct {
 type unclearError struct{ v verdict }
 
 func (e *unclearError) Error() string {
-	text := "it is not UTF-8, and its encoding is not clear; --encoding names it"
+	text := "it is not UTF-8, and its encoding cannot be detected; set --encoding"
 	for _, w := range []way{e.v.best, e.v.second} {
 		if w.encoding != nil {
 			text += fmt.Sprintf("\n    --encoding %-14s reads %s", strings.ToLower(w.encoding.Name), excerpt(w.text))

@@ -471,7 +471,7 @@ func (o *oddRows) fit(row *record, want, named int) ([]string, error) {
 	}
 	if len(cells) > want {
 		if filled(cells[want:]) > 0 {
-			return nil, fmt.Errorf("the row has %d cells, and the header has %d; is a separator not in quotes?", len(cells), want)
+			return nil, fmt.Errorf("the row has %d cells, but the header has %d; put cells that contain the separator in quotes", len(cells), want)
 		}
 		cells = cells[:want]
 		o.long++

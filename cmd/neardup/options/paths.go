@@ -17,7 +17,7 @@ import (
 func (o *Options) CheckPaths() string {
 	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"groups", o.Groups}, {"audit", o.Audit}, {"passages", o.Passages}, {"coverage", o.Coverage}, {"leaks", o.Leaks}, {"items", o.Items}} {
 		if f := input.FormatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
-			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
+			return fmt.Sprintf("--%s %q: this format cannot be written here; use .csv, .jsonl or .tsv", of.flag, of.path)
 		}
 	}
 	seen := map[string]bool{}

@@ -84,10 +84,10 @@ func (c *check) value(v *Cell) error {
 		return nil
 	}
 	if c.min != nil && c.compare(v, c.min) < 0 && !(c.mayEmpty && v.Bytes != nil && len(v.Bytes) == 0) {
-		return fmt.Errorf("it has a value below the least one that the footer names; the file is damaged, or was read wrong")
+		return fmt.Errorf("it has a value below the minimum in the footer; the file is damaged, or was read incorrectly")
 	}
 	if c.max != nil && c.compare(v, c.max) > 0 {
-		return fmt.Errorf("it has a value above the greatest one that the footer names; the file is damaged, or was read wrong")
+		return fmt.Errorf("it has a value above the maximum in the footer; the file is damaged, or was read incorrectly")
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func TestNet(t *testing.T) {
 	if got, err := readAll(b, 1<<20); err != nil || strings.Join(got, " ") != "bbb ccc ddd" {
 		t.Fatalf("%q, %v", got, err)
 	}
-	for what, change := range map[string][2]string{"below the least": {"ccc", "aaa"}, "above the greatest": {"ccc", "zzz"}} {
+	for what, change := range map[string][2]string{"below the minimum": {"ccc", "aaa"}, "above the maximum": {"ccc", "zzz"}} {
 		if _, err := readAll(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1), 1<<20); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -241,7 +241,7 @@ func TestOneBound(t *testing.T) {
 	for _, x := range []struct {
 		name, text, wrong string
 		isMin             bool
-	}{{"least", "aaa", "below the least", true}, {"greatest", "zzz", "above the greatest", false}} {
+	}{{"least", "aaa", "below the minimum", true}, {"greatest", "zzz", "above the maximum", false}} {
 		for _, text := range []string{"ccc", x.text} {
 			damaged := bytes.Replace(b, []byte("ccc"), []byte(text), 1)
 			f, err := Open(bytes.NewReader(damaged), int64(len(b)), 1<<20)

@@ -140,8 +140,8 @@
       const about = make("div", "about", percent(data.p[i]) + " · " + data.kinds[data.k[i]] +
         (sizeOf(i) ? " · group of " + sizeOf(i) : ""));
       const mark = disagree.has(pairKey(i)) ? "labels disagree" : labelOf(i) !== undefined ? names[labelOf(i)] :
-        data.p[i] >= threshold && data.p[i] < data.threshold ? "would join" :
-        data.p[i] < threshold && data.p[i] >= data.threshold ? "would part" : "";
+        data.p[i] >= threshold && data.p[i] < data.threshold ? "would be added" :
+        data.p[i] < threshold && data.p[i] >= data.threshold ? "would be removed" : "";
       if (mark) about.append(" · ", make("span", "mark", mark));
       row.append(about);
       row.addEventListener("click", () => select(i));
@@ -336,7 +336,7 @@
     }
     layOut();
     const equal = rows.filter((r) => !r.differs).length;
-    $("shares").textContent = whole ? `${((1 - other / whole) * 100).toFixed(0)} % of the words of both stand in both, in the same order; ${equal} of ${rows.length} lines and sentences are equal, and ${all.length} places differ.` : "";
+    $("shares").textContent = whole ? `${((1 - other / whole) * 100).toFixed(0)} % of their words occur in both, in the same order; ${equal} of ${rows.length} lines and sentences are equal, and ${all.length} places differ.` : "";
     change = -1;
   };
 
@@ -518,7 +518,7 @@
     learn();
     if (!learned.labels) return "";
     const more = Math.max(Math.ceil((4 - learned.info) / 0.2), 0);
-    return `. By them the border is about ${percent(odds(-learned.shift))}` + (more ? `; ${more} or so more make it certain` : "");
+    return `. By these labels, the threshold is about ${percent(odds(-learned.shift))}` + (more ? `; about ${more} more labels would settle it` : "");
   };
 
   // setKey sets the label of a pair.
@@ -582,7 +582,7 @@
     drawChart();
     drawLabel();
     drawGroup();
-    $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are none` : "") + (disagree.size ? `; of ${disagree.size} pairs they disagree` : "");
+    $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are not labels` : "") + (disagree.size ? `; the labels of ${disagree.size} pairs disagree` : "");
   };
 
   const step = (by) => {
@@ -677,10 +677,10 @@
       if (data.p[i] >= threshold) now++;
       if (data.p[i] >= data.threshold) was++;
     }
-    const change = now === was ? "" : now > was ? `; ${(now - was).toLocaleString("en")} would join` : `; ${(was - now).toLocaleString("en")} would part`;
-    const below = threshold < data.least ? ` This page has pairs from ${percent(data.least)} on.` : "";
+    const change = now === was ? "" : now > was ? `; ${(now - was).toLocaleString("en")} would be added` : `; ${(was - now).toLocaleString("en")} would be removed`;
+    const below = threshold < data.least ? ` This page only has pairs at ${percent(data.least)} or more.` : "";
     const e = expected(threshold);
-    $("effect").textContent = `From ${percent(threshold)} on: ${now.toLocaleString("en")} pairs${change}; precision ${percent(e.precision)} and recall ${percent(e.recall)} are expected.${below}`;
+    $("effect").textContent = `At ${percent(threshold)} or more: ${now.toLocaleString("en")} pairs${change}; expected precision ${percent(e.precision)}, expected recall ${percent(e.recall)}.${below}`;
     drawChart();
   };
 

@@ -112,7 +112,7 @@ func TestPage(t *testing.T) {
 	if got := eval[string](t, ctx, `document.querySelector("#families li").textContent`); got != "12 documents have in common: Please pay; they are filled in with Ann / ⟨U+0000⟩<b>" {
 		t.Errorf("the family is %q", got)
 	}
-	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "From 0.60 on: 1 pairs; precision 0.80 and recall 0.58 are expected." {
+	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "At 0.60 or more: 1 pairs; expected precision 0.80, expected recall 0.58." {
 		t.Errorf("the threshold says %q", got)
 	}
 	// A key labels the pair and goes on to the next one, which is Chinese.
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 	chromedp.Run(ctx, chromedp.Click("#same"))
 	// The threshold can be moved.
 	eval[any](t, ctx, `(() => { const t = document.querySelector("#threshold"); t.value = 0.5; t.dispatchEvent(new Event("input")); return null })()`)
-	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "From 0.50 on: 2 pairs; 1 would join; precision 0.69 and recall 1.00 are expected." {
+	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "At 0.50 or more: 2 pairs; 1 would be added; expected precision 0.69, expected recall 1.00." {
 		t.Errorf("the threshold says %q", got)
 	}
 	// Search, in texts too, and filters.
@@ -264,7 +264,7 @@ func TestTeach(t *testing.T) {
 	var border float64
 	var more int
 	said := eval[string](t, ctx, `document.querySelector("#progress").textContent`)
-	if _, err := fmt.Sscanf(said[strings.Index(said, "is about"):], "is about %f; %d or so", &border, &more); err != nil || border < 0.6 || border > 0.8 || more < 3 || more > 15 {
+	if _, err := fmt.Sscanf(said[strings.Index(said, "is about"):], "is about %f; about %d more", &border, &more); err != nil || border < 0.6 || border > 0.8 || more < 3 || more > 15 {
 		t.Errorf("after twelve labels it says %q", said)
 	}
 	// The chart has axes, and the reasons are bars of which each begins where the one before it ends.
@@ -298,7 +298,7 @@ func TestLabels(t *testing.T) {
 	says("0 same, 0 different, 1 unsure|Save labels (1)|")
 	second := selected()
 	chromedp.Run(ctx, chromedp.KeyEvent("s"))
-	says("1 same, 0 different, 1 unsure. By them the border is about 0.37; 19 or so more make it certain|Save labels (2)|")
+	says("1 same, 0 different, 1 unsure. By these labels, the threshold is about 0.37; about 19 more labels would settle it|Save labels (2)|")
 	chromedp.Run(ctx, chromedp.KeyEvent("z"))
 	says("0 same, 0 different, 1 unsure|Save labels (1)|")
 	if selected() != second {
@@ -314,14 +314,14 @@ func TestLabels(t *testing.T) {
 	os.WriteFile(one, []byte(`{"a":"d","b":"c","same":true}`+"\n"+`{"a":"x","b":"y","unsure":true}`+"\nnothing\n"+`{"a":"x","b":"z","same":"constructor"}`+"\n"), 0o666)
 	os.WriteFile(two, []byte(`{"a":"c","b":"d","same":false}`+"\n"), 0o666)
 	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{one}))
-	says("1 same, 0 different, 1 unsure. By them the border is about 0.29; 18 or so more make it certain|Save labels (2)|2 labels loaded, 2 lines are none")
+	says("1 same, 0 different, 1 unsure. By these labels, the threshold is about 0.29; about 18 more labels would settle it|Save labels (2)|2 labels loaded, 2 lines are not labels")
 	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{two}))
-	says("0 same, 0 different, 1 unsure; 1 to be judged again|Save labels (1)|1 labels loaded; of 1 pairs they disagree")
+	says("0 same, 0 different, 1 unsure; 1 to be judged again|Save labels (1)|1 labels loaded; the labels of 1 pairs disagree")
 	if got := eval[string](t, ctx, `[...document.querySelectorAll(".mark")].map((e) => e.textContent).join()`); got != "labels disagree" {
 		t.Errorf("the list says %q", got)
 	}
 	chromedp.Run(ctx, chromedp.Click("#different"))
-	says("0 same, 1 different, 1 unsure. By them the border is about 0.77; 18 or so more make it certain|Save labels (2)|1 labels loaded; of 1 pairs they disagree")
+	says("0 same, 1 different, 1 unsure. By these labels, the threshold is about 0.77; about 18 more labels would settle it|Save labels (2)|1 labels loaded; the labels of 1 pairs disagree")
 }
 
 // TestPolicy: a script that somebody smuggles into the page does not run.

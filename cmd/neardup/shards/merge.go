@@ -231,7 +231,7 @@ func (p *Parts) Step(name string, s options.Shard, o *options.Options, outs *cli
 	defer options.LimitMemory(o.Memory)()
 	defer debug.SetGCPercent(debug.SetGCPercent(RareGC))
 	if s.Of != len(p.of) {
-		return fmt.Errorf("--shard %s: the parts are %d shards", s, len(p.of))
+		return fmt.Errorf("--shard %s: there are %d shards", s, len(p.of))
 	}
 	if name == "join" {
 		return p.writeLinks(s, outs, corpus.New(o, nil, stderr).Log.Notes)
@@ -245,7 +245,7 @@ const RareGC = 400
 // load fills a corpus with the documents that are in parts.
 func (p *Parts) load(c *corpus.Corpus, o *options.Options) error {
 	if inputs := corpus.InputFilesOf(c.Sources); !slices.EqualFunc(inputs, p.of[0].Inputs, corpus.InputFile.Equal) {
-		return errors.New("the inputs have changed since the parts were made, or this is another folder")
+		return errors.New("the inputs have changed since the shards were made, or this is a different working directory")
 	}
 	docs := make([]corpus.Doc, p.n)
 	isHash := make([]bool, p.n)

@@ -47,7 +47,7 @@ func Audit(rows []Row, sources []Source, cols input.Columns, maxLine int, least 
 	c.w = bufio.NewWriter(c.file)
 	for n := range sources {
 		if stated := c.sums[sources[n].Name]; stated != "" && stated != sources[n].Sum {
-			say(Row{Removed: sources[n].Path}, "it is not the file that was read: its SHA-256 is another one")
+			say(Row{Removed: sources[n].Path}, "the file has changed: its SHA-256 is different")
 		}
 		if err := c.source(n, sources[n], cols, maxLine); err != nil {
 			return err
@@ -73,11 +73,11 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 	case !a.found:
 		return "it is not among the inputs", nil
 	case a.hash != row.Text:
-		return "its text is another one", nil
+		return "its text has changed", nil
 	case !a.is(row.Removed):
 		return "the document there has the id " + a.id, nil
 	case row.KeptAt == "" && row.KeptText+row.Shared+row.KeptSource != "":
-		return "the audit does not say where the document stands that is kept", nil
+		return "the audit does not say where the kept document is", nil
 	case row.KeptAt == "":
 		return "", nil
 	case c.removed[row.KeptAt] > 0:
@@ -87,7 +87,7 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 	case !b.is(row.Kept):
 		return "the document at " + row.KeptAt + " has the id " + b.id, nil
 	case b.hash != row.KeptText:
-		return "the text of " + row.Kept + ", which is kept, is another one", nil
+		return "the text of " + row.Kept + ", which is kept, has changed", nil
 	}
 	shared, err := c.compare(a, b)
 	if text := fmt.Sprintf("%.4f", shared); text != row.Shared {

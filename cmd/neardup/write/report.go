@@ -52,7 +52,7 @@ func (r *Results) Report(w io.Writer) (int, error) {
 	p := page{Results: r, Report: &review.Report{
 		Title: "Near-duplicates in " + r.title(), Key: r.key(), Made: options.ProgramVersion(), Documents: r.New(), Threshold: border,
 		Least: leastProbability,
-		Prior: "what is known of any two texts that are compared", Families: r.shownFamilies(),
+		Prior: "the baseline for any two texts that are compared", Families: r.shownFamilies(),
 	}}
 	for _, n := range t.Histogram {
 		p.Curve = append(p.Curve, float64(n))
@@ -63,7 +63,7 @@ func (r *Results) Report(w io.Writer) (int, error) {
 	}
 	p.Reason = reason(pairs, border, t)
 	if r.Old > 0 { // what is to be expected of all pairs says nothing of those with a new document
-		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates from a probability of %.2f on", border), nil
+		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates at a probability of %.2f or more", border), nil
 	}
 	pairs, p.Left = mostDoubtful(pairs, border)
 	p.show(pairs)

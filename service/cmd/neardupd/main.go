@@ -34,7 +34,7 @@ import (
 
 // Flags are those of the program.
 type flags struct {
-	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Where the collections are. It is made if it is not there."`
+	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Directory of the collections. It is created if it does not exist."`
 	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, everybody in the network can connect: use tokens and TLS then (${default})."`
 	Tokens      string        `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. It is read again after SIGHUP. Without it everybody may do everything."`
 	TLSCert     string        `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
@@ -43,7 +43,7 @@ type flags struct {
 	Host        []string      `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, since pages of other sites could send them."`
 	Memory      int64         `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
 	MaxBody     int64         `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
-	Concurrent  int           `default:"64" help:"How many requests are worked on at a time; others get 503 (${default})."`
+	Concurrent  int           `default:"64" help:"How many requests to process at a time; others get 503 (${default})."`
 	Connections int           `default:"4096" help:"How many connections are open at a time; others wait (${default})."`
 	Rate        float64       `help:"How many requests a token or an address may make in a second; others get 429. Without it, any number."`
 	Timeout     time.Duration `default:"20s" help:"How long a request may take (${default})."`
@@ -168,7 +168,7 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 			}
 		case <-ctx.Done():
 			s.Stop()
-			log.Info("stopping; requests that are worked on have time to finish")
+			log.Info("shutting down; requests in progress have time to finish")
 			stopping, cancel := context.WithTimeout(context.Background(), f.Timeout+5*time.Second)
 			defer cancel()
 			if err := server.Shutdown(stopping); err != nil {
