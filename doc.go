@@ -12,7 +12,7 @@
 //		…
 //	}
 //
-// This package has what it is made of, and what serves larger collections.
+// This package has its building blocks, and tools for larger collections.
 //
 // # Which one do I want
 //
@@ -61,7 +61,7 @@
 //
 // An index and a join of fingerprints or vectors find everything within the distance or above the
 // similarity. A [SignatureIndex] estimates, and it misses some pairs; a Deduplicator misses few: of
-// the pairs that share half of their pairs of words, one in 270 is never compared. Whether the near texts are near-duplicates is a measurement.
+// the pairs that share half of their pairs of words, one in 270 is never compared. Whether near texts are near-duplicates must be measured.
 // Fingerprints of 64 bits at the usual distance of 3 find copies and light edits: with the default
 // features 81 % of the pairs of releases of English manual pages, and 35 % of the pairs of draft and
 // published text of Chinese articles, both at a precision above 99 %. A Deduplicator has an F1 of

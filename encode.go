@@ -94,7 +94,7 @@ func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), 
 func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]. It reads what String or Bits returned: 16 hexadecimal or 64 binary
-// digits. Hexadecimal digits may be of either case. Anything else is an error, also signs, prefixes and white space.
+// digits. Hexadecimal digits may be of either case. Anything else is an error, even signs, prefixes and white space.
 func (a *Fingerprint64) UnmarshalText(text []byte) error {
 	fp, err := parseFingerprint[Fingerprint64](string(text))
 	if err == nil {

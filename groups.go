@@ -32,8 +32,8 @@ const (
 
 // GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each vertex, the vertex
 // that represents its group; a vertex alone represents itself. The order of pairs does not matter. A pair with a
-// position outside 0 to n−1 panics. An unknown Linkage is an error, and so is one that pairs yield; then the result
-// lacks links.
+// position outside 0 to n−1 panics. An unknown Linkage is an error. An error from pairs is
+// returned; the result then lacks links.
 //
 // before reports whether vertex i should represent a group rather than vertex j. It must be a strict weak order;
 // vertices that it does not distinguish are taken in ascending order, as all are if it is nil. Several goroutines may

@@ -179,7 +179,7 @@ func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
 // AddAll adds many signatures as if by calling Add for each, except that readers see all of them at
 // once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
 // the disk when AddAll returns nil. After any error, also that of the context, the index is as it
-// was. The sequence must not change the index: that would wait for itself forever.
+// was. The sequence must not change the index: that would deadlock.
 func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[ID, Signature]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		var wrong error
@@ -216,8 +216,8 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[Entry[ID, Signature], error] {
 func (ix *SignatureIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. The
-// entry has no signature: Get tells it, but not within del, which must not use the index. It takes
-// time for all that is stored.
+// entry has no signature: Get returns it, but del must not use the index. DeleteFunc visits every
+// stored document.
 func (ix *SignatureIndex[ID]) DeleteFunc(del func(Entry[ID, Signature]) bool) (int, error) {
 	return ix.s.DeleteEach(deleteRule(del, func([]uint64) (s Signature) { return s }))
 }

@@ -103,9 +103,9 @@ const (
 
 	// SameForm: the documents are one form that is filled in differently, or pages of one template: what they have in
 	// common, many documents have in common. A form is a text with slots that at least four documents that are alike
-	// fill in with other words. A slot is where these documents go on in at least four ways after the same six words,
-	// and come together again in the next six. Outside of the slots the two documents have the same words, but for
-	// figures, which is at least half of each. Of the words in the slots they have at most three quarters in common.
+	// fill in with other words. A slot is where these documents continue in at least four ways after
+	// the same six words, and agree again in the next six. Outside the slots, the two have the same
+	// words except for figures; that is at least half of each. Of the words in the slots they have at most three quarters in common.
 	// Without slots, the figures count as what is filled in, if at least one word in 32 is a figure. Two documents are
 	// pages of one template if they would be near-duplicates by their texts alone, but not when their neighbourhoods
 	// are taken into account.

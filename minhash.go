@@ -32,7 +32,7 @@ import (
 // references). The zero value is ready to use. Signatures compare only if the same MinHash made them from features made
 // in the same way; see [MinHash.Version].
 //
-// The usual way takes time for n + Values steps for n features. One permutation of all hashes is cut into Values bins,
+// The usual way takes n + Values steps for n features. One permutation of all hashes is cut into Values bins,
 // and each bin keeps its smallest hash (one permutation hashing: Li, Owen and Zhang 2012). A bin without a feature
 // borrows the value of another bin, by a rule that keeps the probability (optimal densification: Shrivastava 2017, but
 // in bounded time; see [Signature]). This is as exact as Permutations. It is more exact for sets with fewer features
@@ -166,7 +166,7 @@ func (s Signature) Containment(other Signature) float64 {
 }
 
 // A PackedSignature keeps only some bits of each value of a signature (b-bit minwise hashing: Li and König 2010). 128
-// values of 1 bit take 16 bytes. Packed signatures can be compared, but they cannot be merged, and tell no containment.
+// values of 1 bit take 16 bytes. Packed signatures can be compared, but not merged, and they give no containment.
 // They are immutable, and safe for concurrent use. The zero value is of no set: it compares as NaN, and what it
 // marshals to cannot be read.
 type PackedSignature struct {

@@ -19,7 +19,7 @@ import (
 //
 // It uses all processors ([runtime.GOMAXPROCS]), and memory for three times fps, fps included. For
 // one million random fingerprints it takes 40 ms at k = 3 on one processor. As k grows the blocks
-// become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, some ten in a nanosecond. m
+// become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, about ten a nanosecond. m
 // equal fingerprints have m(m−1)/2 pairs; [Components] does not spell them out. It is the pigeonhole
 // principle of june 2013 §3, applied again within large buckets, as Wang 2019 §2.3 does once.
 func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq2[Pair[int], error] {

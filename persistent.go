@@ -42,7 +42,7 @@ func (p *persistent) Len() int {
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times
 // are in whole seconds by the clock of this machine. If the clock was set back in between, a
-// document counts as added no earlier than the ones before it. It takes time for what it removes.
+// document counts as added no earlier than the ones before it. Its time depends on how much it removes.
 func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 	p.made()
 	return p.store.DeleteBefore(t)
@@ -57,7 +57,7 @@ func (p *persistent) Compact(ctx context.Context) error {
 	return p.store.Compact(ctx)
 }
 
-// Sync writes all changes that have returned to the disk. If the journal then has more than 65,536
+// Sync writes all changes made by calls that have returned. They are then on the disk. If the journal then has more than 65,536
 // changes, and more than half as many as documents are stored, Sync calls Compact and takes as
 // long. It does nothing for an index in memory.
 func (p *persistent) Sync() error {

@@ -219,7 +219,7 @@ const (
 	NumberValue
 
 	// DateValue writes days like 2014-05-06. It reads 2014-5-6, 20140506, 2014/05/06, 2014年5月6日,
-	// 6.5.2014, 6 May 2014, and May 6th, 2014. It leaves out a time of day behind the date. If day
+	// 6.5.2014, 6 May 2014, and May 6th, 2014. It leaves out a time of day after the date. If day
 	// and month could be exchanged, the day comes first: 6/5/2014 is in May.
 	DateValue
 

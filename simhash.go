@@ -223,8 +223,8 @@ func (r *extractor) show(yield func(Feature, float64) bool) {
 }
 
 // Sum64Of returns the fingerprint of features of your own: each text votes with its weight, which is rounded to a multiple of
-// 2⁻²⁰ and may be negative. Of f, only Hash and TiesOne count. If all weights are whole numbers, it is the fingerprint of a text that
-// has each of the features so often. No features, or weights of 0 alone, give what an empty text gives.
+// 2⁻²⁰ and may be negative. Of f, only Hash and TiesOne count. If all weights are whole numbers, it
+// is the fingerprint of a text that has each feature that many times. No features, or weights of 0 alone, give what an empty text gives.
 func (f *Fingerprinter) Sum64Of(weights map[string]float64) Fingerprint64 {
 	var a Accumulator64
 	hash := f.Hash.sum64()

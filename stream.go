@@ -33,8 +33,8 @@ type Stream[F Fingerprint] struct{ textStream }
 // NewStream returns a Stream for fingerprints of f. It copies f, but what f refers to must not
 // change.
 //
-// A tokenizer that is not of this package is an error, because nobody knows where it would let a
-// text be cut: cut the text yourself and add the parts to one accumulator
+// A tokenizer that is not of this package is an error, because it is unknown where it allows a text
+// to be cut: cut the text yourself and add the parts to one accumulator
 // ([Fingerprinter.Accumulate64]). [Markers] with Sentence are an error too, because they need the
 // whole text, and so is a Fingerprinter that [Fingerprinter.Version] would refuse for its
 // Normalizer or Weight.
@@ -77,8 +77,8 @@ func (s *Stream[F]) Sum() F {
 
 // SignReader returns the MinHash signature of the text that r reads: what [Fingerprinter.Sign] returns for the whole text,
 // which need not fit into memory. A tokenizer that is not of this package is an error: cut the text yourself, and merge the
-// signatures of the parts ([Signature.Merge]). So are a bad Normalizer, a bad MinHash, and what r returns but for
-// [io.EOF].
+// signatures of the parts ([Signature.Merge]). So are a bad Normalizer, a bad MinHash, and any
+// error of r except [io.EOF].
 func (f *Fingerprinter) SignReader(r io.Reader, m MinHash) (Signature, error) {
 	if err := canStream(f); err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (ix *VectorIndex[ID]) Add(id ID, v Vector) error {
 // AddAll adds many vectors as if by calling Add for each, except that readers see all of them at
 // once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
 // the disk when AddAll returns nil. After any error, also that of the context, the index is as it
-// was. The sequence must not change the index: that would wait for itself forever.
+// was. The sequence must not change the index: that would deadlock.
 func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vector]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		var wrong error
@@ -152,8 +152,8 @@ func (ix *VectorIndex[ID]) Similarity() float64 { return ix.similarity }
 func (ix *VectorIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. The
-// entry has no vector: Get tells it, but not within del, which must not use the index. It takes time
-// for all that is stored.
+// entry has no vector: Get returns it, but del must not use the index. DeleteFunc visits every
+// stored document.
 func (ix *VectorIndex[ID]) DeleteFunc(del func(Entry[ID, Vector]) bool) (int, error) {
 	return ix.s.DeleteEach(deleteRule(del, func([]uint64) (v Vector) { return v }))
 }

@@ -1,4 +1,4 @@
-// Package neardupbeam finds the near-duplicates of collections that fit on no machine, with Apache Beam: on Flink, Spark,
+// Package neardupbeam finds the near-duplicates of collections too large for one machine, with Apache Beam: on Flink, Spark,
 // Dataflow, or another runner of the Beam Go SDK. The features, the verification and the groups are those of the
 // library, bit for bit; the tests compare them on every collection.
 //
@@ -6,7 +6,7 @@
 //	found := neardupbeam.NearDuplicates(s, documents, neardupbeam.Options{})
 //	neardupbeam.Write(s, "gs://cleaned/kept", 1000, found.Kept)
 //
-// The pipelines are for collections that end: a group is complete when all documents are there. An unbounded source is
+// The pipelines are for finite collections: a group is complete only when all documents are there. An unbounded source is
 // an error; for documents that come one by one, use neardupd or a dedup.Deduplicator.
 //
 // [Fingerprint], [Pairs] and [Groups] are the parts, for pipelines of your own. The command neardup-beam, in the folder of

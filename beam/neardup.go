@@ -32,8 +32,8 @@ type Found struct {
 }
 
 // NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents come along,
-// as in package dedup; with [neardup.CompleteLinkage], [Groups] of all pairs may break ties between equally near documents
-// otherwise. It panics if the options do not fit together (see [Options.Check]), or
+// as in package dedup; with [neardup.CompleteLinkage], [Groups] of all pairs may break ties between equally near
+// documents differently. It panics if the options do not fit together (see [Options.Check]), or
 // if the documents come from an unbounded source.
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}

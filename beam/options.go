@@ -50,7 +50,7 @@ type Options struct {
 	// make 10) with fewer candidates. 0 lets Documents decide.
 	Blocks int
 
-	// Documents says how many documents there are, about. It only affects the cost; 0 means 100 million.
+	// Documents says about how many documents there are. It only affects the cost; 0 means 100 million.
 	Documents float64
 
 	// Similarity is the smallest similarity of near-duplicates, above 0 and at most 1. With MinHash it is
@@ -70,8 +70,8 @@ type Options struct {
 	Permutations bool            // as in [neardup.MinHash]
 	Banding      neardup.Banding // how candidates are found; zero means that of a SignatureIndex
 
-	// SampleEvery says from which documents Cosine takes document frequencies: from about one of so
-	// many, chosen by a hash of the id. 0 and 1 take all. Frequencies take 19 bytes for each distinct
+	// SampleEvery says from which documents Cosine takes document frequencies: about one in SampleEvery, chosen by a
+	// hash of the id. 0 and 1 take all. Frequencies take 19 bytes for each distinct
 	// feature on one worker, so take a sample of a million documents or fewer. It has no effect if the
 	// Fingerprinter has a Weight.
 	SampleEvery int

@@ -29,7 +29,7 @@ type ReadOptions struct {
 	ID string // the field or column of the id; "" means "id". Without it, the id is the path and the line
 
 	// Text is the field or column of the text; "" means "text". Several, with commas between them, are the lines of one text, such
-	// as title,keywords,text: those that a document does not have are passed over, and a list of texts has a line for each.
+	// as title,keywords,text: those that a document does not have are skipped, and a list of texts has a line for each.
 	Text string
 
 	// Format is jsonl, parquet, lines (a document each line) or text (a document each file). "" goes by the
@@ -63,8 +63,8 @@ func (o ReadOptions) Check() error {
 	return fmt.Errorf("neardupbeam: format %q: must be jsonl, parquet, lines or text", o.Format)
 }
 
-// Read reads the files that match patterns, as a PCollection<Document>, with a PCollection<Note> of what was
-// passed over. Names that end in .gz, .zst or .bz2 are compressed. A pattern that matches no file fails the
+// Read reads the files that match patterns, as a PCollection<Document>, with a PCollection<Note> of what was skipped.
+// Names that end in .gz, .zst or .bz2 are compressed. A pattern that matches no file fails the
 // pipeline. Read panics if the options do not pass [ReadOptions.Check].
 func Read(s beam.Scope, patterns []string, o ReadOptions) (documents, notes beam.PCollection) {
 	if err := o.Check(); err != nil {

@@ -24,11 +24,11 @@ import (
 // show a file only then anyway. A worker that repeats a shard writes the same file again.
 
 // Write writes a PCollection of Documents, Members, Pairs, Families or Notes to shards files, as JSON lines. A Document is
-// written as its Raw line. It panics for other elements, unless shards is from 1 to 99,999, and if the prefix has
-// characters of patterns (see [Exists]).
+// written as its Raw line. It panics for other elements, if shards is not from 1 to 99,999, and if the prefix has
+// pattern characters (see [Exists]).
 //
-// Files that have these names are replaced: a job that repeats itself must be able to do so. Ask [Exists]
-// before, if they may be somebody's.
+// Files that have these names are replaced, so that a job can be repeated. Call [Exists] first if they may belong to
+// somebody else.
 func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 	if shards < 1 || shards > 99_999 {
 		panic(fmt.Sprintf("neardupbeam: Write: %d shards", shards))
@@ -70,7 +70,7 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// Exists reports whether files with a prefix are there that [Write] would write or has written. The error is that of
+// Exists reports whether there are files with a prefix that [Write] would write or has written. The error is that of
 // the file system, or says that the prefix has one of the characters *?[]{}\ of patterns.
 func Exists(ctx context.Context, prefix string) (bool, error) {
 	if err := checkPrefix(prefix); err != nil {

@@ -22,10 +22,10 @@ import (
 // a [Store] of it, which gives it only valid arguments, and verifies what it finds. All that a
 // Store guarantees about concurrency, repeated calls and durability is the duty of the backend.
 type Backend interface {
-	// Put stores records. Their ids differ. No Added is 0.
+	// Put stores records. All ids are distinct, and Added is never 0.
 	Put(ctx context.Context, records []Row) error
 
-	// Delete removes ids, which differ and ascend.
+	// Delete removes ids, which are distinct and in ascending order.
 	Delete(ctx context.Context, ids []string) error
 
 	// DeleteBefore removes records that were added before a time in seconds, and returns how many.
@@ -40,7 +40,7 @@ type Backend interface {
 	// not after Find has returned. Every value has keys.
 	Find(ctx context.Context, values []string, one bool, found func(i int, id, value string) (more bool)) error
 
-	// Get calls yield for those of ids that are stored. The ids differ and ascend.
+	// Get calls yield for those of ids that are stored. The ids are distinct and in ascending order.
 	Get(ctx context.Context, ids []string, yield func(Row)) error
 
 	// All calls yield for everything that is stored, each id once, until yield returns false.

@@ -194,8 +194,8 @@ type SignatureOptions struct {
 // options: signatures that agree with the query in a band, and whose estimated similarity, from the
 // stored values, reaches the given one.
 //
-// There is a table for each band, and its key is a hash of 32 bits. With fewer Bits the values
-// cannot be had back: Get and All of a store then give signatures that are nil. Signatures of empty
+// There is a table for each band, and its key is a hash of 32 bits. With fewer Bits the values cannot be recovered:
+// Get and All of a store then give signatures that are nil. Signatures of empty
 // sets are stored, but are similar to nothing.
 func MinHash(similarity float64, o SignatureOptions) (Scheme[neardup.Signature], error) {
 	ix, err := neardup.NewSignatureIndex[string](similarity, neardup.SignatureIndexOptions{Values: o.Values, Banding: o.Banding, Bits: o.Bits})

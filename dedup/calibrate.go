@@ -36,7 +36,7 @@ type Target struct {
 	Recall float64
 
 	// Complete says that the labels name all duplicates. Then every other pair of documents that is compared counts
-	// as no duplicate. Without it, pairs without a label do not count.
+	// as not a duplicate. Without it, pairs without a label do not count.
 	Complete bool
 }
 
@@ -55,7 +55,7 @@ type Calibration[ID comparable] struct {
 // A CurvePoint says what is expected at a threshold, from the probabilities of the pairs that are compared and whose kinds
 // count.
 type CurvePoint struct {
-	Probability           float64 // the border
+	Probability           float64 // the threshold
 	Precision, Recall, F1 float64 // in [0, 1]; Precision is 1 if nothing is found
 	Found                 int     // pairs
 }

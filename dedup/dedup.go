@@ -69,7 +69,7 @@ import (
 // For a whole collection, add all documents and call Pairs or Groups. For documents that come one by one, call
 // [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already there, or [Deduplicator.AddIfNew].
 //
-// Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
+// Two documents are near-duplicates if their probability is at least one half, unless the options say otherwise, and
 // if their [neardup.Kind] is one that counts. Every pair that is reported was compared in full. Two documents are compared
 // only if their MinHash signatures share a band and agree in 28 % of their values (34 % for short texts). Of the pairs
 // that share half of their pairs of words, one in 270 is not compared.
@@ -82,9 +82,9 @@ import (
 // if they take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
 //
 // [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
-// methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run side by side,
-// but wait for a method that adds. Pairs, Groups and their like work on the documents that are there when they are
-// called, and nobody waits for them.
+// methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run
+// concurrently, but wait for a method that adds. Pairs, Groups and their like work on the documents that are there when they are
+// called, and nothing waits for them.
 type Deduplicator[ID comparable] struct {
 	options Options
 	maker   *content.Maker
@@ -195,7 +195,7 @@ func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
 // whole seconds by the clock of this machine. If the clock was set back in between, a document counts as
-// added no earlier than the ones before it. It takes time for what it removes.
+// added no earlier than the ones before it. Its time depends on how much it removes.
 func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 	return d.deleteEach(func(slot uint32) (bool, bool) {
 		isOld := int64(d.docs.At(slot).seconds) < t.Unix()
@@ -204,7 +204,7 @@ func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. del must not use the
-// Deduplicator. It takes time for all that is stored.
+// Deduplicator. DeleteFunc visits every stored document.
 func (d *Deduplicator[ID]) DeleteFunc(del func(Entry[ID]) bool) (int, error) {
 	return d.deleteEach(func(slot uint32) (bool, bool) { return del(describe(&d.docs, &d.names, slot)), true })
 }

@@ -42,8 +42,8 @@ type Estimate struct {
 	factor float64
 }
 
-// Merge returns the estimate for two Deduplicators with the same Options, of which no document of one is compared with one of
-// the other. An empty Estimate is that of nothing.
+// Merge returns the estimate for two Deduplicators with the same Options, if no document of one is compared with a
+// document of the other. An empty Estimate is that of nothing.
 func (t Estimate) Merge(other Estimate) Estimate {
 	if t.Probability == 0 && t.Similarity == 0 {
 		t.Probability, t.Similarity, t.Bias = other.Probability, other.Similarity, other.Bias
@@ -167,8 +167,8 @@ func (t *Estimate) expect() {
 }
 
 // Estimate returns what can be expected of Pairs for the documents that are there now. It takes as long as Pairs, or no
-// time if nothing has changed since Pairs, Groups or Families were called, and what they found fits into the memory. With a context that
-// has ended, it returns what takes no time, or the error of the context. Another error is that of the files.
+// time if nothing has changed since Pairs, Groups or Families were called, and what they found fits into the memory. If
+// the context has ended, it returns an estimate that takes no time, or else the error of the context. Another error is that of the files.
 func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	s, err := d.snapshot(0)
 	if err != nil {

@@ -47,7 +47,7 @@ import (
 // Deduplicator at a time can have them open. The texts are not in memory, however small Memory is. Ids may be of any
 // integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
 //
-// A change that has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough, such as
+// A change whose call has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough, such as
 // once a second, because changes since the last Sync may have to be repeated after a crash. Of those changes,
 // the first ones may be there and the others not; a document is there as a whole or not at all. The directory
 // must be on a local disk.
@@ -284,7 +284,7 @@ func (d *Deduplicator[ID]) rlock() error {
 	}
 }
 
-// Sync writes all changes that have returned to the disk. If the journal then has more than 65,536 changes,
+// Sync writes all changes made by calls that have returned. They are then on the disk. If the journal then has more than 65,536 changes,
 // and more than half as many as documents are stored, or if most of the texts are of documents that have gone,
 // Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Sync() error {

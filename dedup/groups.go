@@ -37,7 +37,7 @@ type GroupOptions[ID comparable] struct {
 	// one is kept. Prefer chooses within groups and does not change them. No two documents that are kept may be
 	// near-duplicates, and every other one must be a near-duplicate of the one that its group keeps. So a member can be kept only if all
 	// other members are near-duplicates of it, and it is not a near-duplicate of a document that another group keeps. The eight that Prefer likes best are tried in
-	// turn, and if none of them is one, the member that represents the group is kept. With [neardup.SingleLinkage], any member can be.
+	// turn, and if none of them qualifies, the member that represents the group is kept. With [neardup.SingleLinkage], any member can be.
 	Prefer func(a, b Entry[ID]) bool
 }
 

@@ -98,7 +98,7 @@ func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) 
 //
 // Pairs compares the documents that are there when the loop begins. It takes time in proportion to the number of
 // documents, and to that of the pairs that have a quarter of their features in common. In a crowd of more than about 8,192, such as the
-// pages of one template, a document is compared only with those that are most like it; Groups is not bound to that.
+// pages of one template, a document is compared only with those that are most like it; this limit does not apply to Groups.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID], error] {
 	return d.PairsSince(ctx, 0)
 }

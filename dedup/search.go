@@ -22,8 +22,8 @@ import (
 // One that was added finds itself. An error comes last, with an empty Match: that of the files, of the context, or of a record as
 // with Add.
 //
-// The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one: well
-// below a millisecond if there are few, and up to some hundred milliseconds if there are 256. If there are more, such as for a
+// The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one, which
+// takes well below a millisecond if there are few, and up to some hundred milliseconds if there are 256. If there are more, such as for a
 // letter that thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a whole collection, Pairs and Groups are
 // faster, since they share this work.
 func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {

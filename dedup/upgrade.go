@@ -29,10 +29,10 @@ var oldForms = []oldForm{
 	{strings.NewReplacer("neardup=2", "neardup=1", " documents=levels:3", " profiles=levels:2", " documents=own:3", " profiles=of:2"), content.StoredWords + 1, 4},
 }
 
-// Upgrade reads the files of a Deduplicator that an earlier version of this library made at a path, and makes files of today
-// at another one, which must be empty. The old files stay as they are. Documents keep their ids and their order. They count
-// as added now. Records, and texts with a Tokenizer or Weight of options, keep the features that they had. options must have the
-// Fingerprinter of then. It returns how many documents there are. An error wraps
+// Upgrade reads the files of a Deduplicator that an earlier version of this library made at a path, and writes files in the
+// current format at another path, which must be empty. The old files stay as they are. Documents keep their ids and their order. They count
+// as added now. Records, and texts with a Tokenizer or Weight of options, keep the features that they had. options
+// must have the Fingerprinter that was used then. It returns how many documents there are. An error wraps
 // [neardup.ErrVersion] for files of another version, [neardup.ErrDamaged] for files that are not as they were written, or an
 // error of the file system; then the new files are not complete.
 func Upgrade[ID comparable](from, to string, options Options) (documents int, err error) {

@@ -29,8 +29,8 @@ type Coverage[ID any] struct {
 // proportion to the places.
 const mostSources = 16
 
-// Coverage yields the documents that share a passage with another one, in the order of adding. The time is that of Passages, and up
-// to 16 sources of each place. The error comes last.
+// Coverage yields the documents that share a passage with another one, in the order of adding. It takes the time of
+// Passages, plus the time for up to 16 sources of each place. The error comes last.
 func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error] {
 	return f.CoverageSince(ctx, 0)
 }

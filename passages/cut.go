@@ -24,15 +24,15 @@ type CutOptions struct {
 	Since        int  // only in documents after the first Since
 }
 
-// A Cut is what a document has that stands in an earlier place too.
+// A Cut is the part of a document that also occurs in an earlier place.
 type Cut[ID any] struct {
 	ID     ID
 	Number int // how many documents were added before it
 	Left   int // how many words or characters stay
 
-	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, white space behind goes too. Sources are,
-	// for each of them, the first place of the passage with which it begins; where a span goes on into another passage, that one stands
-	// first elsewhere.
+	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, the white space
+	// after them is cut too. Sources has, for each span, the first place of the passage with which the span begins;
+	// if a span continues into another passage, the first place of that passage is elsewhere.
 	Spans, Sources []Place[ID]
 
 	// Needed says that a passage that is cut elsewhere has its first place here. So the document must stay.
@@ -175,8 +175,8 @@ func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bo
 	return all
 }
 
-// Apply returns the text of the document without what is cut, or with mask in the places of it, behind which white space stays. The error is that
-// of another text.
+// Apply returns the text of the document without what is cut, or with mask in its place; then the white space after
+// it stays. It is an error if text is not that of the document.
 func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	if xxh3.HashString(text) != c.sum {
 		return "", fmt.Errorf("passages: this is not the text of document number %d", c.Number)

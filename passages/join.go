@@ -23,7 +23,7 @@ import (
 // So the time is that of sorting what stands twice, however often it does. A gram is a node of a graph in which an edge leads to
 // the next gram in a text, and a passage is a path of it without branches: what is called a unitig where genomes are assembled.
 
-// Passages yields all passages, in the order of their first places. Every run of the least length that stands in two places is part
+// Passages yields all passages, in the order of their first places. Every run of the least length that occurs in two places is part
 // of one, in which both places are. If the context ends, or a file has an error, that error comes last.
 //
 // Passages works on the documents that are there when the loop begins. It takes time in proportion to their texts.
@@ -31,7 +31,7 @@ func (f *Finder[ID]) Passages(ctx context.Context) iter.Seq2[Passage[ID], error]
 	return f.PassagesSince(ctx, 0)
 }
 
-// PassagesSince yields the passages of which a place is in a document after the first n. It takes as long as Passages.
+// PassagesSince yields the passages that have a place in a document after the first n. It takes as long as Passages.
 func (f *Finder[ID]) PassagesSince(ctx context.Context, n int) iter.Seq2[Passage[ID], error] {
 	return func(yield func(Passage[ID], error) bool) {
 		s, found, err := f.join(ctx, n)

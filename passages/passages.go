@@ -8,7 +8,7 @@
 //
 // A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared
 // token by token, with letters folded, and without what stands between the tokens. Results have places in the texts as they
-// were given. No place cuts a character; a flag or a family of emoji has several.
+// were given. No place splits a character; a flag or a family emoji has several.
 //
 // Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens are equal
 // if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are.
@@ -61,7 +61,7 @@ type Options struct {
 	Progress func(stage string, done float64)
 }
 
-// A Finder finds passages that stand in several documents of a collection, or several times in one. Documents are added first; two may
+// A Finder finds passages that occur in several documents of a collection, or several times in one. Documents are added first; two may
 // have the same id. Its methods may be called by several goroutines. They see the documents that were added before; adding waits while the
 // first search builds its index.
 type Finder[ID any] struct {
@@ -119,8 +119,8 @@ func (f *Finder[ID]) Len() int {
 	return len(f.ids)
 }
 
-// Add adds a document. It keeps no reference to the text. A text of 2 GB or more, and the document with which there would be more than 2³¹ documents
-// or 2⁴⁰ tokens, are not added: that is an error. After an error of a temporary file nothing more can be added.
+// Add adds a document. It keeps no reference to the text. It is an error, and nothing is added, if the text has 2 GB
+// or more, or if there would be more than 2³¹ documents or 2⁴⁰ tokens. After an error of a temporary file nothing more can be added.
 func (f *Finder[ID]) Add(id ID, text string) error {
 	return f.put([]ID{id}, []string{text}, []reading{f.read(text)})
 }
@@ -270,8 +270,9 @@ type Place[ID any] struct {
 	Tokens   int // how many words or characters these are
 }
 
-// A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins. So a long text
-// that two documents share may be several passages in a row, each of which overlaps the next one by the least length but one token.
+// A Passage is a run of tokens that stands in several places. A new passage begins where another document starts or
+// stops sharing the text. So a long text that two documents share may be several passages in a row, each of which
+// overlaps the next by one token less than the least length.
 type Passage[ID any] struct {
 	Tokens    int         // its length
 	Documents int         // in how many it stands
@@ -293,7 +294,7 @@ func (f *Finder[ID]) Document(number int) (string, error) {
 	return f.whole(s, number)
 }
 
-// Around is Text with up to n bytes before it and behind it, which cut no character.
+// Around is Text with up to n bytes before and after it, without splitting a character.
 func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err error) {
 	all, err := f.Document(p.Number)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // 1/Characters.
 type Length struct {
 	Words      int // 0 stands for 50, or for 5/8 of Characters, rounded down, if these are given
-	Characters int // 0 stands for 80, or for 8/5 of Words, rounded down, if these are given: as many characters as say what so many words say
+	Characters int // 0 stands for 80, or for 8/5 of Words, rounded down, if these are given: about as much text as that many words
 }
 
 // The usual length of a passage. Fifty words are two sentences or three: so many are rarely equal unless they were copied

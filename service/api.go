@@ -57,7 +57,7 @@ func hasManyValues(text []byte) bool {
 	return n > most
 }
 
-// A Named request is about a collection. It is exported since huma only sets what is.
+// A Named request is about a collection. It is exported because huma only sets what is exported.
 type Named struct {
 	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_]{0,31}$" doc:"the name of the collection: up to 32 letters, digits and underscores"`
 }

@@ -5,8 +5,8 @@
 // the program neardup says of them. A collection may instead keep fingerprints or MinHash signatures, which take less memory and find less, in
 // files or in a store that several services share.
 //
-// A change that was answered is on the disk. Requests are limited in size, number and time, so memory follows the collections and not
-// what clients do. The OpenAPI description at /openapi.json is made from the code that answers.
+// A change that was acknowledged is on the disk. Requests are limited in size, number and time, so memory depends on
+// the collections and not on what clients do. The OpenAPI description at /openapi.json is made from the code that answers.
 //
 //	service.go      starting and stopping, and what the operations are attached to
 //	api.go          the operations
@@ -105,7 +105,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // OpenAPI returns the description of the service, as JSON.
 func (s *Service) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
 
-// ReloadTokens reads the file of the tokens again. After an error they are what they were.
+// ReloadTokens reads the file of the tokens again. After an error the tokens are unchanged.
 func (s *Service) ReloadTokens() error {
 	if s.options.Tokens == nil {
 		return nil
@@ -113,7 +113,7 @@ func (s *Service) ReloadTokens() error {
 	return s.options.Tokens.reload()
 }
 
-// Stop says that the service stops soon: lines of batches that have not begun are not done, which their answers say.
+// Stop announces that the service will stop soon: lines of batches that have not begun are not processed, and their answers say so.
 func (s *Service) Stop() { s.stopping.Store(true) }
 
 // Close closes all collections. Requests must have ended.

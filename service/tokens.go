@@ -51,7 +51,7 @@ type grant struct {
 //	crawler   q7Jt0mQ2oRk1Zs4Vx8Yb3Nc6Df9Gh5Lp  write  pages,mails
 //	operator  Zp3Kd8Wq1Xr6Ty0Uv5Bn2Mc7As4Ef9Hj  admin  *
 //
-// The level read allows to search, write to store and delete as well, and admin to make and remove collections and to back them up.
+// The level read allows searching, write also allows storing and deleting, and admin allows making, removing and backing up collections.
 // With * it is for all, and an admin of all sees the metrics. A token has at least 16 bytes and no white space. The name stands in logs of what
 // admins do.
 type Tokens struct {

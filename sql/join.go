@@ -24,7 +24,7 @@ import (
 // that depends on the collation.
 type Join struct {
 	Dialect Dialect
-	Table   string // with a row for each document; a name such as schema.table, in which a part with a point is between double quotes
+	Table   string // with a row for each document; a name such as schema.table, in which a part with a dot is in double quotes
 	Prefix  string // of the tables to make; "" means neardup
 	ID      string // the column of the id, a text or a number, which differs from row to row and is never NULL, or the join is an error; "" means id
 

@@ -1,8 +1,8 @@
 // Package shard divides the work of a [dedup.Deduplicator] among processes that have a part of the documents each.
 //
 // What a Deduplicator says of two documents depends on these and on their neighbourhoods, and on no others. So it is
-// enough to find out which documents can matter to each other, and to give all of these to one process. It says of
-// them what a process would say that has all documents, to the bit.
+// enough to find out which documents can matter to each other, and to give all of these to one process. Its results
+// for them are those of a process that has all documents, bit for bit.
 //
 //	Signer.Sign    makes the signature of a document, wherever the document is
 //	Signature      says in which buckets it is
@@ -72,7 +72,7 @@ func (s *Signature) Values() (long, short []int32) {
 	return of[signature.Long], of[signature.Short]
 }
 
-// LeastSame returns in how many values of their long signatures, or of their short ones, neighbours agree at least; see [Signature.Values].
+// LeastSame returns the least number of values in which neighbours agree, for long signatures and for short ones; see [Signature.Values].
 func LeastSame() (long, short int) {
 	return neighbour.LeastSame(signature.Long), neighbour.LeastSame(signature.Short)
 }
@@ -141,14 +141,14 @@ func (b Bucket) Link(entries []Entry, link func(i, j int)) {
 	neighbour.LinkBucket(neighbour.Bucket(b), of, order, link)
 }
 
-// Links finds the links of many documents in memory, 76 bytes for each and 336 for each that are divided among the parts. It is for one
-// goroutine.
+// Links finds the links of many documents in memory. It takes 76 bytes for each, and 336 more for each that are
+// divided among the parts. Only one goroutine may use it.
 type Links struct{ of *neighbour.Links }
 
-// NewLinks returns Links that look at one of so many parts of the buckets, from 0 to parts−1: together all parts find all.
+// NewLinks returns Links that look at one part of the buckets, with a number from 0 to parts−1: together, all parts find all links.
 func NewLinks(part, parts int) Links { return Links{neighbour.NewLinks(part, parts)} }
 
-// Add adds the signature of a document by a number, which its links will have.
+// Add adds the signature of a document under a number, which its links will have.
 func (l Links) Add(document uint32, s *Signature) { l.of.Add(document, &s.of) }
 
 // Find calls link with what it links, from one goroutine at a time. It uses all processors. It may be called once. The error is that of the

@@ -73,7 +73,7 @@ type testRun struct {
 	next     int32 // the next one with the same hash, or -1
 }
 
-// New returns tests without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
+// New returns a Benchmark without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
 // of range.
 func New[ID any](of passages.Length) (*Benchmark[ID], error) {
 	if of == (passages.Length{}) {
@@ -149,14 +149,14 @@ func (l length) reached(t *lex.Tokens, from, to int) bool {
 	return false
 }
 
-// A Leak is a part of an item that stands in a document.
+// A Leak is a part of an item that occurs in a document.
 type Leak[ID any] struct {
 	ID   ID
 	Part int            // which one, in the order of Add
 	Runs []passages.Run // A is the part, and B the document; 100, if there are more
 
 	// How many tokens of the part are in the document, in runs that are long enough, and how many it has. What more than 10 items have in common
-	// counts only where the whole part is there. Parts with the same text count as of one item.
+	// counts only where the whole part is there. Parts with the same text count as parts of one item.
 	Shared, Tokens int
 }
 
