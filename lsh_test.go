@@ -601,8 +601,8 @@ func BenchmarkSignatureIndexGroups(b *testing.B) {
 	}
 }
 
-// TestSignatureIndexBorder: a pair whose similarity is the border is one for every linkage, however the border rounds.
-func TestSignatureIndexBorder(t *testing.T) {
+// TestSignatureIndexThreshold: a pair whose similarity is the threshold is one for every linkage, however the threshold rounds.
+func TestSignatureIndexThreshold(t *testing.T) {
 	for _, test := range []struct{ values, same int }{{100, 55}, {25, 7}, {25, 14}, {100, 28}, {128, 64}} {
 		least := float64(test.same) / float64(test.values)
 		ix := must(NewSignatureIndex[int](least, SignatureIndexOptions{Values: test.values, Banding: Banding{Bands: test.values, Rows: 1}}))

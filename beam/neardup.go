@@ -2,7 +2,6 @@ package neardupbeam
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -79,35 +78,6 @@ func (f Found) Pairs(s beam.Scope) beam.PCollection {
 func documentByID(d Document) ([]byte, []byte) { return []byte(d.ID), encodeDocument(d) }
 
 func memberByID(m Member) ([]byte, []byte) { return []byte(m.ID), []byte(m.Keep) }
-
-// keepDocuments emits the documents with an id that are to keep. If several documents have the id, they are kept if
-// one of them is to be kept.
-func keepDocuments(id []byte, documents, keeps func(*[]byte) bool, emit func(Document), note func(Note)) error {
-	drop, inGroups := true, 0
-	for keep := []byte(nil); keeps(&keep); inGroups++ {
-		if string(keep) == string(id) {
-			drop = false
-		}
-	}
-	var all []Document
-	for b := []byte(nil); documents(&b); {
-		d, err := decodeDocument(b)
-		if err != nil {
-			return err
-		}
-		all = append(all, d)
-	}
-	if len(all) > 1 {
-		note(Note{RepeatedID, string(id), fmt.Sprintf("%d documents have this id; all of them are kept, or none", len(all))})
-	}
-	if drop && inGroups >= len(all) {
-		return nil
-	}
-	for _, d := range all {
-		emit(d)
-	}
-	return nil
-}
 
 func init() {
 	register.Function1x2(documentByID)

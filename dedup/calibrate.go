@@ -15,7 +15,7 @@ import (
 
 // This file moves the decision by pairs of documents that the caller has labelled. One number moves: the bias, which is
 // added to the logarithm of the odds of every pair. Its prior is a normal distribution around the fitted decision, so a
-// few labels move it a little, and a hundred as far as they say. The border follows from the goal.
+// few labels move it a little, and a hundred as far as they say. The threshold follows from the goal.
 
 // A Label says of two stored documents, by their ids, whether they are near-duplicates. The order of A and B does not
 // matter.
@@ -85,7 +85,7 @@ const (
 	mostAsk = 10 // pairs that a Calibration asks about
 
 	// leastCalibrated is the smallest probability of a pair that takes part: less than one in a hundred says nothing
-	// about the border.
+	// about the threshold.
 	leastCalibrated = 0.01
 )
 
@@ -213,14 +213,14 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 		total += p.Probability
 		right[i+1] = total
 	}
-	at := func(border float64) CurvePoint {
-		n, _ := slices.BinarySearchFunc(pairs, border, func(p scored, border float64) int {
-			if p.Probability >= border {
+	at := func(threshold float64) CurvePoint {
+		n, _ := slices.BinarySearchFunc(pairs, threshold, func(p scored, threshold float64) int {
+			if p.Probability >= threshold {
 				return -1
 			}
 			return 1
 		})
-		p := CurvePoint{Probability: border, Precision: 1, Found: n}
+		p := CurvePoint{Probability: threshold, Precision: 1, Found: n}
 		if n > 0 {
 			p.Precision = right[n] / float64(n)
 		}
@@ -256,9 +256,9 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 	return nil
 }
 
-// ask returns the pairs without a label that are closest to the border.
-func (s *snapshot[ID]) ask(pairs []scored, said map[[2]int32]bool, border float64) (ask []neardup.Pair[ID]) {
-	doubt := func(p scored) float64 { return math.Abs(logit(p.Probability) - logit(border)) }
+// ask returns the pairs without a label that are closest to the threshold.
+func (s *snapshot[ID]) ask(pairs []scored, said map[[2]int32]bool, threshold float64) (ask []neardup.Pair[ID]) {
+	doubt := func(p scored) float64 { return math.Abs(logit(p.Probability) - logit(threshold)) }
 	pairs = slices.Clone(pairs)
 	slices.SortStableFunc(pairs, func(p, q scored) int { return cmp.Compare(doubt(p), doubt(q)) })
 	asked := map[int32]bool{}

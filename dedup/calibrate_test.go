@@ -148,7 +148,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// TestCalibrate: goals are reached, labels move the border to where they are, and what is promised is what then is found.
+// TestCalibrate: goals are reached, labels move the threshold to where they are, and what is promised is what then is found.
 func TestCalibrate(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t, 64)
@@ -274,7 +274,7 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("%s: %+v", name, cal.Point)
 		}
 	}
-	for _, p := range all { // a border at which nothing is found reaches no precision
+	for _, p := range all { // a threshold at which nothing is found reaches no precision
 		if p.Probability < 0.98 {
 			two := of(t, Options{}, named("", []string{texts[number(p.A)], texts[number(p.B)]}))
 			if cal, err := two.Calibrate(bg, nil, Target{Precision: 0.999}); err == nil {

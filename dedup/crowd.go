@@ -9,7 +9,8 @@ import (
 )
 
 // This file is for crowds: contents with more neighbours than can be compared with each other, such as the pages of one template. Whoever
-// groups around centres, or looks for families, then compares a content with the nearest ones only.
+// groups around centres, or looks for families, then compares a content with the nearest ones only. [judge.MostNeighbours] says how many are too
+// many.
 
 // A crowd is the contents, by position, for which [judge.Worker.IsCrowded] holds, or all.
 type crowd struct {

@@ -128,7 +128,7 @@ const (
 	usualPairs = 10
 )
 
-// settle sets the border of the Options, and what follows from the counts.
+// settle sets the threshold of the Options, and what follows from the counts.
 func (t *Estimate) settle(o *Options) {
 	if t.Probability, t.Bias = o.Probability, o.Bias; o.Similarity > 0 {
 		t.Probability, t.Similarity = 0, o.Similarity

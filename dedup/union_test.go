@@ -168,10 +168,10 @@ func TestKindsChangeNothing(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(all), func(p fact) bool { return p.Kind&kinds == 0 })
 		sameFacts(t, kinds.String(), factsOf(of(t, Options{Kinds: kinds}, texts).Pairs(bg)), want)
 	}
-	// The border changes only how many are reported.
-	for _, border := range []float64{0.7, 0.9} {
-		want := slices.DeleteFunc(slices.Clone(all), func(p fact) bool { return p.Probability < border })
-		sameFacts(t, fmt.Sprint(border), factsOf(of(t, Options{Kinds: neardup.AllKinds, Probability: border}, texts).Pairs(bg)), want)
+	// The threshold changes only how many are reported.
+	for _, threshold := range []float64{0.7, 0.9} {
+		want := slices.DeleteFunc(slices.Clone(all), func(p fact) bool { return p.Probability < threshold })
+		sameFacts(t, fmt.Sprint(threshold), factsOf(of(t, Options{Kinds: neardup.AllKinds, Probability: threshold}, texts).Pairs(bg)), want)
 	}
 }
 

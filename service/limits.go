@@ -20,6 +20,9 @@ import (
 // This file bounds what clients can ask for: bytes of bodies that are in memory, requests that are worked on at a time, and requests of one
 // client in a second. A request takes its place when its body is there, so those who send slowly keep nobody from working.
 
+// usualBody is how many bytes one body may have (Options.MaxBody, which every operation gets as its MaxBodyBytes).
+const usualBody = 8 << 20
+
 // Limits are those of a service.
 type limits struct {
 	places chan struct{} // one element for each request that is worked on
@@ -44,7 +47,7 @@ const mostBodies = 32
 // mostClients is how many addresses are remembered. One that has not come for a minute is forgotten if there are too many.
 const mostClients = 10_000
 
-var errBusy = errors.New("too many requests are worked on; send this one again")
+var errBusy = errors.New("the server is busy; retry later")
 
 func newLimits(places int, most int64, perSecond float64) *limits {
 	return &limits{places: make(chan struct{}, places), most: most * mostBodies, rate: rate.Limit(perSecond), tokens: map[string]*caller{}, clients: map[string]*caller{}}

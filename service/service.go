@@ -77,7 +77,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if o.MaxBody < 0 || o.Concurrent < 0 || o.Rate < 0 || o.Timeout < 0 || o.Memory < 0 {
 		return nil, errors.New("service: a limit is below 0")
 	}
-	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
+	o.MaxBody = cmp.Or(o.MaxBody, usualBody)
 	o.Concurrent = cmp.Or(o.Concurrent, 64)
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
 	s := &Service{options: o, log: cmp.Or(o.Log, slog.Default()), recent: &recent{}}

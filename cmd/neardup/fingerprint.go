@@ -81,7 +81,7 @@ func (c *fingerprintCommand) Run(of *call) error {
 	m := defaults[methodFlags]()
 	m.Method, m.Tokenizer, m.Weights, m.Stats, m.Values, m.Bits, m.Secret = c.Method, c.Tokenizer, c.Weights, c.Stats, c.Values, c.Bits, c.Secret
 	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, methodFlags: m, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Quiet: c.Quiet}},
-		groupFlags: groupFlags{borderFlags: defaults[borderFlags](), Normalize: c.Normalize}, runFlags: runFlags{Workers: c.Workers}}
+		groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags](), Normalize: c.Normalize}, runFlags: runFlags{Workers: c.Workers}}
 	o, err := f.options(of.given)
 	switch {
 	case err != nil:

@@ -62,13 +62,13 @@ type decisionFlags struct {
 
 // groupFlags say what near-duplicates and groups are.
 type groupFlags struct {
-	borderFlags
+	thresholdFlags
 	Bias      float64 `group:"method" default:"0" placeholder:"X" help:"Number to add to the log odds of every pair; the command calibrate prints it."`
 	Normalize string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
 
-// borderFlags say which pairs count, and what becomes of them.
-type borderFlags struct {
+// thresholdFlags say which pairs count, and what becomes of them.
+type thresholdFlags struct {
 	Similarity  float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine of the two texts, and decides instead of the probability. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
 	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-except-numbers (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
 	Linkage     string  `group:"method" default:"centre" placeholder:"NAME" help:"What joins the documents of a group: centre (every member is a near-duplicate of the one that is kept), complete (every two members are) or single (a chain of near-duplicates connects any two)."`

@@ -72,8 +72,8 @@ func TestTwentyLabels(t *testing.T) {
 		}
 		os.WriteFile("labels.jsonl", []byte(b.String()), 0o666)
 		out := call(append([]string{"calibrate", "-q", "labels.jsonl", docs}, flags...)...)
-		border := 0.0
-		if _, err := fmt.Sscanf(out, "--probability %f --bias=%f", &border, &bias); err != nil || border != 0.5 {
+		threshold := 0.0
+		if _, err := fmt.Sscanf(out, "--probability %f --bias=%f", &threshold, &bias); err != nil || threshold != 0.5 {
 			t.Fatalf("%s: %v", out, err)
 		}
 		return bias

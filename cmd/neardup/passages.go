@@ -54,7 +54,7 @@ func (c *passagesCommand) Run(of *call) error {
 	if input.FormatOf(c.Against, "") == input.Fingerprints {
 		return usageError{fmt.Errorf("--against %q: fingerprints have no texts", c.Against)}
 	}
-	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{borderFlags: defaults[borderFlags]()}, runFlags: c.runFlags,
+	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, runFlags: c.runFlags,
 		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}, Report: c.Report}}
 	o, err := f.options(of.given)
 	if err != nil {
@@ -108,7 +108,7 @@ type decontaminateCommand struct {
 
 // Run looks for the tests.
 func (c *decontaminateCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{borderFlags: defaults[borderFlags]()}, runFlags: c.runFlags,
+	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, runFlags: c.runFlags,
 		outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Quiet: c.Quiet}}}
 	o, err := f.options(of.given)
 	if err != nil {

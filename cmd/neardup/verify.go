@@ -31,7 +31,7 @@ var errWrong = errors.New("the audit does not hold")
 
 // Run checks an audit against the inputs: all that the call read, old ones too.
 func (c *verifyCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: groupFlags{borderFlags: defaults[borderFlags]()}, methodFlags: defaults[methodFlags](), runFlags: runFlags{Workers: 1}}).options(of.given)
+	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, methodFlags: defaults[methodFlags](), runFlags: runFlags{Workers: 1}}).options(of.given)
 	if err != nil {
 		return usageError{err}
 	}

@@ -13,8 +13,8 @@ func CutsWords() bool { return tier == AVX512 }
 
 // Words cuts 64 bytes into words, which are runs of ASCII letters and digits. It writes them to dst in
 // lower case, each with a space behind it, except one that reaches the end of the block, and it
-// returns how many bytes these are; it may overwrite 64 bytes. It writes where words begin to start,
-// and where they end to end, counted from dst, plus base, and returns how many of each there are; it
+// returns how many bytes these are; it may overwrite 64 bytes. It stores word starts in start
+// and word ends in end, counted from dst, plus base, and returns how many of each there are; it
 // may overwrite 32 numbers. If open is 1, a word goes on from before, which ends at the first byte that
 // is no letter. ok is false, and what is written is undefined, if some byte is not ASCII. It needs
 // [CutsWords].

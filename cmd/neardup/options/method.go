@@ -23,34 +23,17 @@ type Method struct {
 	Bits      int    // of fingerprints
 	Distance  int    // simhash: the largest distance
 	MinHash   neardup.MinHash
-	Border         // auto, cosine, minhash
+	Threshold      // auto, cosine, minhash
 	ByContent bool // whether only the content counts, without metadata
 	Blend     papers.Blend
 }
 
-// A Border says from where on a pair counts.
-type Border struct {
+// A Threshold says from where on a pair counts.
+type Threshold struct {
 	Least             float64      // the smallest similarity; 0 lets the probability decide
 	Probability, Bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
 	Kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
 }
-
-// linkages has what --linkage can name.
-var linkages = map[string]neardup.Linkage{"centre": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "single": neardup.SingleLinkage}
-
-// preferences has what --keep can name. A preference reports whether document a is better to keep than b, by
-// their numbers and lengths.
-var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
-	"first":   func(a, _, b, _ int) bool { return a < b },
-	"longest": func(_, lengthA, _, lengthB int) bool { return lengthA > lengthB },
-	"newest":  func(a, _, b, _ int) bool { return a > b },
-}
-
-// Linkage returns what --linkage names.
-func (m *Method) Linkage() neardup.Linkage { return linkages[m.Joins] }
-
-// Prefers returns what --keep names: whether document a is better to keep than b, by their numbers and lengths.
-func (m *Method) Prefers() func(a, lengthA, b, lengthB int) bool { return preferences[m.Keep] }
 
 // IsExact reports whether a Deduplicator compares the documents, by exact cosine.
 func (m *Method) IsExact() bool { return m.Name == "auto" || m.Name == "cosine" }
@@ -155,11 +138,11 @@ func (m *Method) check(given map[string]bool) string {
 	case m.MinHash.Values < 16 || m.MinHash.Values > 4096:
 		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.MinHash.Values)
 	}
-	return m.checkBorders(given)
+	return m.checkThresholds(given)
 }
 
-// checkBorders checks the flags that say from where on a pair counts.
-func (m *Method) checkBorders(given map[string]bool) string {
+// checkThresholds checks the flags that say from where on a pair counts.
+func (m *Method) checkThresholds(given map[string]bool) string {
 	isShare := func(x float64) bool { return x > 0 && x <= 1 }
 	switch {
 	case !isShare(m.Probability):

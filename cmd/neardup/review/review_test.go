@@ -232,7 +232,7 @@ func TestGroup(t *testing.T) {
 	chromedp.Run(ctx, chromedp.Poll(`document.querySelector("#shares").textContent.startsWith("67 % of the words") || document.querySelector("#shares").textContent`, nil))
 }
 
-// TestTeach: the next pair is the one that teaches most: the border moves with the labels, and documents with a label come later.
+// TestTeach: the next pair is the one that teaches most: the threshold moves with the labels, and documents with a label come later.
 func TestTeach(t *testing.T) {
 	r := small()
 	r.Docs, r.Pairs = nil, nil
@@ -261,10 +261,10 @@ func TestTeach(t *testing.T) {
 	if asked[0] != 0.5 || slices.Max(asked) < 0.7 {
 		t.Errorf("asked are %v", asked)
 	}
-	var border float64
+	var threshold float64
 	var more int
 	said := eval[string](t, ctx, `document.querySelector("#progress").textContent`)
-	if _, err := fmt.Sscanf(said[strings.Index(said, "is about"):], "is about %f; about %d more", &border, &more); err != nil || border < 0.6 || border > 0.8 || more < 3 || more > 15 {
+	if _, err := fmt.Sscanf(said[strings.Index(said, "is about"):], "is about %f; about %d more", &threshold, &more); err != nil || threshold < 0.6 || threshold > 0.8 || more < 3 || more > 15 {
 		t.Errorf("after twelve labels it says %q", said)
 	}
 	// The chart has axes, and the reasons are bars of which each begins where the one before it ends.

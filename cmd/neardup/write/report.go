@@ -48,9 +48,9 @@ func (r *Results) Report(w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	border := r.Options.Method.Probability
+	threshold := r.Options.Method.Probability
 	p := page{Results: r, Report: &review.Report{
-		Title: "Near-duplicates in " + r.title(), Key: r.key(), Made: options.ProgramVersion(), Documents: r.New(), Threshold: border,
+		Title: "Near-duplicates in " + r.title(), Key: r.key(), Made: options.ProgramVersion(), Documents: r.New(), Threshold: threshold,
 		Least: leastProbability,
 		Prior: "the baseline for any two texts that are compared", Families: r.shownFamilies(),
 	}}
@@ -61,11 +61,11 @@ func (r *Results) Report(w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	p.Reason = reason(pairs, border, t)
+	p.Reason = reason(pairs, threshold, t)
 	if r.Old > 0 { // what is to be expected of all pairs says nothing of those with a new document
-		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates at a probability of %.2f or more", border), nil
+		p.Reason, p.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates at a probability of %.2f or more", threshold), nil
 	}
-	pairs, p.Left = mostDoubtful(pairs, border)
+	pairs, p.Left = mostDoubtful(pairs, threshold)
 	p.show(pairs)
 	if err := p.texts(); err != nil {
 		return 0, err
@@ -77,10 +77,10 @@ func (r *Results) Report(w io.Writer) (int, error) {
 }
 
 // reason says what is to be expected of the pairs of the page: in pairs of documents, as the page counts them.
-func reason(pairs []neardup.Pair[int], border float64, t dedup.Estimate) string {
+func reason(pairs []neardup.Pair[int], threshold float64, t dedup.Estimate) string {
 	t.Pairs, t.Wrong, t.Missed = 0, 0, 0
 	for _, p := range pairs {
-		if is := t.InCollection(p.Probability); p.Probability >= border {
+		if is := t.InCollection(p.Probability); p.Probability >= threshold {
 			t.Pairs++
 			t.Wrong += 1 - is
 		} else {
@@ -112,8 +112,8 @@ func (p *page) show(pairs []neardup.Pair[int]) {
 }
 
 // mostDoubtful returns the pairs closest to the threshold, and how many it leaves out.
-func mostDoubtful(pairs []neardup.Pair[int], border float64) ([]neardup.Pair[int], int) {
-	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
+func mostDoubtful(pairs []neardup.Pair[int], threshold float64) ([]neardup.Pair[int], int) {
+	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - threshold) }
 	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
 	n := min(len(pairs), mostPairs)
 	return pairs[:n], len(pairs) - n

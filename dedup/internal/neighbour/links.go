@@ -210,7 +210,7 @@ func (e *Entry) AppendBinary(b []byte) ([]byte, error) {
 // UnmarshalBinary reads what AppendBinary appended.
 func (e *Entry) UnmarshalBinary(b []byte) error {
 	if len(b) != EntryBytes || b[EntryBytes-1] > 1 {
-		return errors.New("neardup: this is no entry of a bucket")
+		return errors.New("neardup: invalid bucket entry")
 	}
 	for i := range e.sketch {
 		e.sketch[i] = binary.LittleEndian.Uint64(b[8*i:])

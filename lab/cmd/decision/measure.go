@@ -43,21 +43,21 @@ func (c *count) add(p *pair) {
 	c.hits += int(p.hits)
 }
 
-// count returns what a function finds above a border of the log odds, equal documents included.
-func (e *evidence) count(m model, border float64) count {
+// count returns what a function finds above a threshold of the log odds, equal documents included.
+func (e *evidence) count(m model, threshold float64) count {
 	c := count{truths: len(e.truth)}
 	for i := range e.equal {
 		c.add(&e.equal[i])
 	}
 	for i := range e.pairs {
-		if m.logOdds(&e.pairs[i].x) >= border {
+		if m.logOdds(&e.pairs[i].x) >= threshold {
 			c.add(&e.pairs[i])
 		}
 	}
 	return c
 }
 
-// best returns the highest F1 over all borders.
+// best returns the highest F1 over all thresholds.
 func (e *evidence) best(m model) (f1 float64) {
 	c := count{truths: len(e.truth)}
 	for i := range e.equal {
@@ -75,7 +75,7 @@ func (e *evidence) best(m model) (f1 float64) {
 	f1 = c.f1()
 	for i, s := range order {
 		c.add(&e.pairs[s.at])
-		if i+1 == len(order) || order[i+1].odds < s.odds { // a border is between two values
+		if i+1 == len(order) || order[i+1].odds < s.odds { // a threshold is between two values
 			f1 = max(f1, c.f1())
 		}
 	}

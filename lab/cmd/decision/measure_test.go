@@ -39,7 +39,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestBest compares with all borders. Pairs with equal log odds are found together.
+// TestBest compares with all thresholds. Pairs with equal log odds are found together.
 func TestBest(t *testing.T) {
 	random := planted.Stream(1)
 	for range 100 {
@@ -48,8 +48,8 @@ func TestBest(t *testing.T) {
 			e.pairs[i].x[0] = float64(below(&random, 4))
 		}
 		want := 0.0
-		for border := range 5 {
-			want = max(want, e.count(byFirst, float64(border)).f1())
+		for threshold := range 5 {
+			want = max(want, e.count(byFirst, float64(threshold)).f1())
 		}
 		if got := e.best(byFirst); got != want {
 			t.Fatalf("%g, want %g", got, want)
@@ -70,7 +70,7 @@ func TestStep(t *testing.T) {
 		o.odds, o.is, o.weight = append(o.odds, 2*z-1), append(o.is, is), append(o.weight, 1)
 	}
 	s := o.step()
-	if math.Abs(s.slope-0.5) > 0.02 || math.Abs(s.intercept-0.5) > 0.03 || math.Abs(s.border()+1) > 0.06 {
+	if math.Abs(s.slope-0.5) > 0.02 || math.Abs(s.intercept-0.5) > 0.03 || math.Abs(s.threshold()+1) > 0.06 {
 		t.Errorf("%+v", s)
 	}
 	if e := expectedError(o.bins(s)); e > 0.01 {

@@ -10,7 +10,7 @@ import (
 // near-duplicates? The pairs are those of sets that the function has not seen.
 //
 // The weights of a fit move probabilities: pairs that are no near-duplicates count less in it than there are of them. If
-// that did harm, a second step on the log odds would repair it. It would also move the border, which is one half for
+// that did harm, a second step on the log odds would repair it. It would also move the threshold, which is one half for
 // everybody. So the report has both, and what each does to F1.
 
 // outcomes are pairs with their log odds, of one set or of several.
@@ -79,8 +79,8 @@ var none = step{slope: 1}
 
 func (s step) apply(z float64) float64 { return s.intercept + s.slope*z }
 
-// border returns from which log odds on the step gives at least one half.
-func (s step) border() float64 { return -s.intercept / s.slope }
+// threshold returns from which log odds on the step gives at least one half.
+func (s step) threshold() float64 { return -s.intercept / s.slope }
 
 // then returns the model with the step.
 func (m model) then(s step) model {

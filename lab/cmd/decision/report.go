@@ -69,7 +69,7 @@ func (r *report) numbers() {
 
 // A row is what is measured of a set.
 type row struct {
-	in, out, best float64 // F1 in the fit, left out, and left out with the best border
+	in, out, best float64 // F1 in the fit, left out, and left out with the best threshold
 	false         float64 // pairs for 1,000 documents where there are none, left out
 	few           float64 // precision where they are few, left out
 }
@@ -87,11 +87,11 @@ func (r *report) row(set string) (x row) {
 	return x
 }
 
-// sets prints F1 of the sets. The best border for each set is what a better constant could reach there; what lacks beyond it
+// sets prints F1 of the sets. The best threshold for each set is what a better constant could reach there; what lacks beyond it
 // is for better quantities. Where there is one document of each cluster, every pair that is found is false (or the
 // truth is wrong), and 1 % copies are what most collections look like.
 func (r *report) sets() {
-	r.head("F1 of the sets", "set", "in the fit", "left out", "left out, best border", "one of each: false pairs for 1,000 documents", "1 % copies: precision")
+	r.head("F1 of the sets", "set", "in the fit", "left out", "left out, best threshold", "one of each: false pairs for 1,000 documents", "1 % copies: precision")
 	for k, names := range [][]string{byPeople: setsByPeople, silver: setsSilver} {
 		var sum row
 		var each []float64 // false pairs
@@ -114,7 +114,7 @@ func (r *report) sets() {
 func (r *report) tables() {
 	names := namesOfTables()
 	out := r.lab.leaveOut(setting{function: inRecords, from: r.fitted.records}, names)
-	r.head("F1 of records by columns", "set", "in the fit", "left out", "left out, best border")
+	r.head("F1 of records by columns", "set", "in the fit", "left out", "left out, best threshold")
 	var sum row
 	for _, name := range names {
 		e := r.lab.byName[name]
@@ -300,7 +300,7 @@ func (r *report) reliability(path string) error {
 	return draw(path, []string{"truth by people", "the same, 1 % copies", "silver truth"}, [][10]bin{before, rare.bins(none), machine.bins(none)})
 }
 
-// secondStep prints the F1 of left-out sets with a second step that has not seen the set either. It moves the border, so better
+// secondStep prints the F1 of left-out sets with a second step that has not seen the set either. It moves the threshold, so better
 // probabilities can cost F1.
 func (r *report) secondStep() {
 	r.head("F1 of left-out sets with the second step, which is fitted without the set too", "set", "without", "with", "error without", "error with")
@@ -314,7 +314,7 @@ func (r *report) secondStep() {
 		}
 		s, e := others.step(), r.lab.byName[set]
 		own := e.outcomes(r.out[set])
-		x, y := e.count(r.out[set], 0).f1(), e.count(r.out[set], s.border()).f1()
+		x, y := e.count(r.out[set], 0).f1(), e.count(r.out[set], s.threshold()).f1()
 		plain, moved = append(plain, x), append(moved, y)
 		r.printf("| %s | %.4f | %.4f | %.4f | %.4f |\n", set, x, y, expectedError(own.bins(none)), expectedError(own.bins(s)))
 	}

@@ -141,7 +141,7 @@ func (l *lab) shortTexts() error {
 		}
 	}
 	l.text("june 2013 shows a rate of misjudgement for texts of 8 to 45 Chinese characters, in a figure that is lost. Here are the shares of %d pairs that a threshold gets wrong, both ways taken together: %s. To mean the same is harder than to be a near-duplicate, so a second figure has %d pairs, half of them a text and a copy with one or two characters deleted, inserted, "+
-		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56). For `neardup, default` 20 is a probability of one half, its border, and 0 is certainty.", len(labelled), l.data.shorts, len(edited))
+		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56). For `neardup, default` 20 is a probability of one half, its threshold, and 0 is certainty.", len(labelled), l.data.shorts, len(edited))
 	measures := l.measures()
 	for _, truth := range []struct {
 		name, title string
@@ -189,7 +189,7 @@ func (l *lab) shortTexts() error {
 	}
 	l.byLength(edited)
 	l.text("**What to do with short texts.** A radius of 3 bits is for pages, not for messages: one character of a question changes two of a dozen bigrams, and that moves more bits. Fingerprints of short texts need the thresholds above; at these, 128 bits are better than 64. Each of them, with a threshold that is chosen on these very pairs, misjudges fewer than the default, which misses short copies. The different texts of the second figure are of other pairs, so hardly any of them are close. Single characters do best where any two texts are different, also because a bag of them does not see two that are swapped, as a quarter of these copies are; but they take texts of the same words for the same, so where many texts are about the same things, as the labelled pairs, the threshold must be lower. " +
-		"`Deduplicator` with nothing set compares short texts by their trigrams of characters, or pairs of Chinese ones, and by what else the two have in common. `dedup.Options.Probability`, or `Calibrate` with some labelled pairs, moves the border. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
+		"`Deduplicator` with nothing set compares short texts by their trigrams of characters, or pairs of Chinese ones, and by what else the two have in common. `dedup.Options.Probability`, or `Calibrate` with some labelled pairs, moves the threshold. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
 	return nil
 }
 

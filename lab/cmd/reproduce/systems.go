@@ -270,7 +270,7 @@ func (r *remembering) Tokens(text string) iter.Seq[neardup.Token] {
 }
 
 // library is a Deduplicator with default settings. Its pairs have their probabilities in place of similarities:
-// a pair is near if that is at least one half, and these experiments vary this border.
+// a pair is near if that is at least one half, and these experiments vary this threshold.
 func library() system {
 	return system{name: "neardup, default", least: 0.5, loose: 0.05, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		d, err := dedup.New[int](dedup.Options{Probability: least})
