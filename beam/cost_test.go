@@ -56,7 +56,7 @@ func BenchmarkCost(b *testing.B) {
 		size += len(d.Text)
 	}
 	n := float64(len(docs))
-	for name, o := range map[string]Options{"simhash": {Blocks: 5}, "minhash": {Method: MinHash}, "cosine": {Method: Cosine, Similarity: 0.6}} {
+	for name, o := range map[string]Options{"simhash": {Method: SimHash, Blocks: 5}, "minhash": {Method: MinHash}, "cosine": {Method: Cosine, Similarity: 0.6}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				set := o.must()

@@ -339,7 +339,7 @@ func init() { register.Function1x1(documentAt) }
 func unregistered() neardup.Fingerprinter { return neardup.Fingerprinter{} }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []Options{{Method: "other"}, {Method: Auto, Probability: 2}, {Method: Auto, Kinds: 1 << 7}, {Method: Auto, Memory: -1}, {Method: Auto, Fingerprinter: unregistered}, {Bits: 32}, {Distance: -1}, {Distance: 64}, {Blocks: 3}, {Blocks: 60}, {Method: Cosine}, {Method: MinHash, Similarity: 1.5},
+	for _, o := range []Options{{Method: "other"}, {Method: Auto, Probability: 2}, {Method: Auto, Kinds: 1 << 7}, {Method: Auto, Memory: -1}, {Method: Auto, Fingerprinter: unregistered}, {Distance: 3}, {Method: SimHash, Bits: 32}, {Method: SimHash, Distance: -1}, {Method: SimHash, Distance: 64}, {Method: SimHash, Blocks: 3}, {Method: SimHash, Blocks: 60}, {Method: Cosine}, {Method: MinHash, Similarity: 1.5},
 		{Method: MinHash, Values: 8}, {Method: MinHash, Banding: neardup.Banding{Bands: 100, Rows: 4}}, {HotBucket: 1}, {Rounds: 65}, {Linkage: 7}, {SampleEvery: -1}, {Fingerprinter: unregistered}} {
 		if err := o.Check(); err == nil || !strings.HasPrefix(err.Error(), "neardupbeam: ") {
 			t.Errorf("%+v: error %v", o, err)
