@@ -130,12 +130,18 @@ func (j *job) checkRest() error {
 		return fmt.Errorf("-keep %q: must be longest or first", j.keep)
 	case j.shards < 1 || j.shards > 99_999:
 		return fmt.Errorf("-shards %d: must be from 1 to 99999", j.shards)
-	case j.Distance == 0:
+	case isGiven("distance") && j.Distance == 0: // which would be the default
 		return errors.New("-distance 0: must be 1 or more")
 	case !(j.Documents > 0):
 		return fmt.Errorf("-documents %g: must be more than 0", j.Documents)
 	}
 	return nil
+}
+
+// isGiven reports whether a flag is on the command line.
+func isGiven(name string) (is bool) {
+	flag.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
 }
 
 // run runs the pipeline.
