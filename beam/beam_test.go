@@ -386,7 +386,7 @@ func TestData(t *testing.T) {
 		if testing.Short() && len(texts) > 1000 {
 			continue
 		}
-		for with, o := range map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "simhash": {}, "minhash": {Method: MinHash, Linkage: neardup.SingleLinkage}, "cosine": {Method: Cosine, Similarity: 0.6}} {
+		for with, o := range map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "simhash": {Method: SimHash}, "minhash": {Method: MinHash, Linkage: neardup.SingleLinkage}, "cosine": {Method: Cosine, Similarity: 0.6}} {
 			if testing.Short() && o.Method == Cosine {
 				continue // Prism has the vectors of all candidates in memory, gigabytes for long texts
 			}

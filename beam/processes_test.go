@@ -291,7 +291,7 @@ func TestProcesses(t *testing.T) {
 		}
 		maps.Copy(all, data)
 	}
-	options := map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "minhash": {Method: MinHash}, "simhash": {}, "cosine": {Method: Cosine, Similarity: 0.6}}
+	options := map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "minhash": {Method: MinHash}, "simhash": {Method: SimHash}, "cosine": {Method: Cosine, Similarity: 0.6}}
 	for name, texts := range all {
 		for with, o := range options {
 			if with != "auto" && name != "mixed" {
