@@ -18,9 +18,9 @@ import (
 // work on one line at a time; a line of more than 64 KiB is cut.
 //
 // The tokenizers of this package ignore case, width, punctuation, white space and canonical forms anyway. So they need
-// neither NFC nor Fold nor Space; these are for tokenizers of your own, and for using the text itself. They need Width
-// only to find addresses, dates and numbers in full-width characters. https://github.com/neardup/neardup/blob/main/docs/text.md says what each step does to real
-// texts.
+// neither FormNFC nor Fold nor Space; these are for tokenizers of your own, and for using the text itself. They need
+// FormWidth only to find addresses, dates and numbers in full-width characters. What each step does to real texts:
+// https://github.com/neardup/neardup/blob/main/docs/text.md.
 //
 // Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is an error where a
 // function can return one, as in [Fingerprinter.Version], and makes the others panic.

@@ -15,7 +15,7 @@ import (
 
 // This file moves the decision by pairs of documents that the caller has labelled. One number moves: the bias, which is
 // added to the logarithm of the odds of every pair. Its prior is a normal distribution around the fitted decision, so a
-// few labels move it a little, and a hundred as far as they say. The threshold follows from the goal.
+// few labels move it a little, and a hundred as far as they say. The threshold follows from the target.
 
 // A Label says of two stored documents, by their ids, whether they are near-duplicates. The order of A and B does not
 // matter.
@@ -89,7 +89,7 @@ const (
 	leastCalibrated = 0.01
 )
 
-// check returns an error if a goal is out of range.
+// check returns an error if a target is out of range.
 func (g Target) check() error {
 	switch {
 	case !(g.Precision >= 0 && g.Precision <= 1):
@@ -102,16 +102,16 @@ func (g Target) check() error {
 	return nil
 }
 
-// Calibrate returns the options that reach a goal, fitted to labelled pairs of stored documents. They take effect in a new
+// Calibrate returns the options that reach a target, fitted to labelled pairs of stored documents. They take effect in a new
 // Deduplicator; d does not change. Labels should include hard cases: pairs that look alike but are not duplicates.
-// Calibration.Ask has some. Without labels the decision stays the same, and only the threshold is chosen for the goal.
+// Calibration.Ask has some. Without labels the decision stays the same, and only the threshold is chosen for the target.
 //
-// It compares all documents, and takes as long as Pairs. It returns an error if the goal is out of range or is not
+// It compares all documents, and takes as long as Pairs. It returns an error if the target is out of range or is not
 // reached by any threshold, if an id is unknown, and if a label names one document twice or contradicts another label.
 // Another error is that of the context or of the files.
-func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Target) (Calibration[ID], error) {
+func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], target Target) (Calibration[ID], error) {
 	c := Calibration[ID]{Options: d.options}
-	if err := goal.check(); err != nil {
+	if err := target.check(); err != nil {
 		return c, err
 	}
 	s, err := d.snapshot(0)
@@ -137,7 +137,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	var odds []float64 // of labelled pairs
 	var is []bool
 	for _, p := range pairs {
-		if duplicate, ok := said[[2]int32{p.a, p.b}]; ok || goal.Complete {
+		if duplicate, ok := said[[2]int32{p.a, p.b}]; ok || target.Complete {
 			odds, is = append(odds, logit(p.Probability)), append(is, duplicate)
 		}
 	}
@@ -147,7 +147,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	for i := range pairs {
 		pairs[i].Probability = 1 / (1 + exact.Exp(-(logit(pairs[i].Probability) + bias)))
 	}
-	if err := c.choose(pairs, goal); err != nil {
+	if err := c.choose(pairs, target); err != nil {
 		return c, err
 	}
 	c.Ask = s.ask(pairs, said, c.Options.Probability)
@@ -182,7 +182,7 @@ func (s *snapshot[ID]) labelled(labels []Label[ID]) (map[[2]int32]bool, error) {
 	return said, nil
 }
 
-// contradicts reports whether the opposite was said of a pair before.
+// contradicts reports whether an earlier label says the opposite about a pair.
 func contradicts[T comparable](said map[[2]T]bool, a, b T, isDuplicate bool) bool {
 	was, ok := said[[2]T{a, b}]
 	return ok && was != isDuplicate
@@ -203,8 +203,8 @@ func (s *snapshot[ID]) positionsOf(labels []Label[ID]) map[ID]int32 {
 	return positions
 }
 
-// choose sets the curve, and the point of it that reaches the goal.
-func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
+// choose sets the curve, and the point of it that reaches the target.
+func (c *Calibration[ID]) choose(pairs []scored, target Target) error {
 	slices.SortFunc(pairs, func(p, q scored) int {
 		return cmp.Or(cmp.Compare(q.Probability, p.Probability), cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b))
 	})
@@ -234,20 +234,20 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Target) error {
 		c.Curve = append(c.Curve, at(float64(i)/100))
 	}
 	switch {
-	case goal.Precision > 0:
-		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Found > 0 && p.Precision >= goal.Precision })
+	case target.Precision > 0:
+		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Found > 0 && p.Precision >= target.Precision })
 		if i < 0 {
-			return fmt.Errorf("neardup: no threshold that finds any pair reaches a precision of %g", goal.Precision)
+			return fmt.Errorf("neardup: no threshold that finds any pair reaches a precision of %g", target.Precision)
 		}
 		c.Point = c.Curve[i]
-	case goal.Recall > 0:
+	case target.Recall > 0:
 		for _, p := range c.Curve {
-			if p.Recall >= goal.Recall {
+			if p.Recall >= target.Recall {
 				c.Point = p
 			}
 		}
 		if c.Point.Probability == 0 {
-			return fmt.Errorf("neardup: no threshold reaches a recall of %g", goal.Recall)
+			return fmt.Errorf("neardup: no threshold reaches a recall of %g", target.Recall)
 		}
 	default:
 		c.Point = at(c.Options.Probability)

@@ -365,7 +365,7 @@ func TestInCollection(t *testing.T) {
 	}
 }
 
-// TestEstimateLeavesTemplatesOut: pages of a template are no candidates of the estimate.
+// TestEstimateLeavesTemplatesOut: the estimate leaves out pages of one template.
 func TestEstimateLeavesTemplatesOut(t *testing.T) {
 	var e Estimate
 	e.count(&edge{verdict: verdict{probability: 0.3}}, true, neardup.AllKinds, 0)

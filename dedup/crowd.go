@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/neardup/neardup"
@@ -26,7 +27,7 @@ func (c *crowd) isEmpty() bool { return !c.all && len(c.of) == 0 }
 
 // In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
 // 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
-// mostMissed in a row are no near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
+// mostMissed in a row are not near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
 // since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all neighbours.
 const (
 	mostMissed = 32 // with 16 and with 64 the clusters of all 24 collections are the same
@@ -34,20 +35,40 @@ const (
 )
 
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
-func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
+func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) []edge {
+	found := s.nearest(w, i, func(int32) bool { return true }, mostMissed, math.MaxInt)
+	slices.SortFunc(found, func(e, f edge) int { return int(e.a - f.a) })
+	return found
+}
+
+// nearest returns the edges of a content with others that wanted accepts, with the other one as a. In a crowd it stops once misses in a row are not
+// near-duplicates, or once it has found most.
+func (s *snapshot[ID]) nearest(w *judge.Worker, i int32, wanted func(j int32) bool, misses, most int) (found []edge) {
 	slot := s.order[i]
 	isCrowded, missed := w.IsCrowded(slot), 0
 	for n := range w.Nearest(slot) {
-		v, ok := s.options.judge(w, slot, n.Slot)
-		if missed++; ok && s.position[n.Slot] >= 0 {
-			found, missed = append(found, edge{s.position[n.Slot], i, v}), 0
+		j := s.position[n.Slot]
+		if j < 0 || !wanted(j) {
+			continue
 		}
-		if missed == mostMissed && isCrowded {
+		v, ok := s.options.judge(w, slot, n.Slot)
+		if missed++; ok {
+			found, missed = append(found, edge{j, i, v}), 0
+		}
+		if isCrowded && (missed == misses || len(found) == most) {
 			break
 		}
 	}
-	slices.SortFunc(found, func(e, f edge) int { return int(e.a - f.a) })
 	return found
+}
+
+// gather returns the edges that a function appends for each content, until there are more than most.
+func (s *snapshot[ID]) gather(ctx context.Context, most int, of func(w *judge.Worker, i int32, found *[]edge)) (all []edge) {
+	walk(ctx, s, of, func(found []edge) bool {
+		all = append(all, found...)
+		return len(all) <= most && ctx.Err() == nil
+	})
+	return all
 }
 
 // beside returns all edges of which one content at least is outside of the crowd, if there is one; others may be among them. It returns
@@ -61,12 +82,8 @@ func (s *snapshot[ID]) beside(ctx context.Context) *incident {
 	if c.all || c.isEmpty() { // then the edges are too many
 		return nil
 	}
-	var all []edge
-	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
+	all := s.gather(ctx, s.mostEdges(), func(w *judge.Worker, i int32, found *[]edge) {
 		*found = s.besideOf(w, c, i, *found)
-	}, func(found []edge) bool {
-		all = append(all, found...)
-		return len(all) <= s.mostEdges() && ctx.Err() == nil
 	})
 	if len(all) > s.mostEdges() || ctx.Err() != nil {
 		return nil
@@ -108,31 +125,11 @@ func (s *snapshot[ID]) withOld(ctx context.Context, beside *incident) *incident 
 	if s.oldDocs == 0 {
 		return nil
 	}
-	var all []edge
-	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
-		if s.isOld(i) || beside != nil && !s.crowd().has(i) {
-			return
+	return incidentTo(len(s.order), s.gather(ctx, math.MaxInt, func(w *judge.Worker, i int32, found *[]edge) {
+		if !s.isOld(i) && (beside == nil || s.crowd().has(i)) {
+			*found = append(*found, s.nearest(w, i, s.isOld, mostMissedBySearch, mostOld)...)
 		}
-		slot, from, missed := s.order[i], len(*found), 0
-		isCrowded := w.IsCrowded(slot)
-		for n := range w.Nearest(slot) {
-			j := s.position[n.Slot]
-			if j < 0 || !s.isOld(j) {
-				continue
-			}
-			v, ok := s.options.judge(w, slot, n.Slot)
-			if missed++; ok {
-				*found, missed = append(*found, edge{j, i, v}), 0
-			}
-			if isCrowded && (missed == mostMissedBySearch || len(*found)-from == mostOld) {
-				break
-			}
-		}
-	}, func(found []edge) bool {
-		all = append(all, found...)
-		return ctx.Err() == nil
-	})
-	return incidentTo(len(s.order), all)
+	}))
 }
 
 // formEdges returns the edges of the kind [neardup.SameForm]. In a crowded neighbourhood, they are those with the nearest ones.
@@ -157,15 +154,11 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 			}
 		}
 	}
-	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
+	return append(forms, s.gather(ctx, math.MaxInt, func(w *judge.Worker, i int32, found *[]edge) {
 		if beside == nil || c.has(i) {
 			*found = s.formsOf(w, i, *found)
 		}
-	}, func(found []edge) bool {
-		forms = append(forms, found...)
-		return ctx.Err() == nil
-	})
-	return forms
+	})...)
 }
 
 // formsOf appends the edges of a content that are of the kind [neardup.SameForm].

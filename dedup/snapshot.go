@@ -40,8 +40,9 @@ type snapshot[ID comparable] struct {
 	failed   func() error // the error of the files of the Deduplicator
 	kept     *kept        // of the Deduplicator
 
-	judge *judge.Judge  // nil before it is ready
-	crowd func() *crowd // the contents with too many neighbours to compare all; asked once, since it takes searches
+	judge   *judge.Judge   // nil before it is ready
+	crowd   func() *crowd  // the contents with too many neighbours to compare all; asked once, since it takes searches
+	reached func() []int32 // see reach; asked once too
 	arrangement
 }
 
@@ -201,6 +202,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	}
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
 	s.crowd = sync.OnceValue(func() *crowd { return s.crowdIn(lists) })
+	s.reached = sync.OnceValue(s.reach)
 	return true
 }
 
@@ -224,9 +226,9 @@ func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 	return s.graph.Join(ctx, tell)
 }
 
-// reached returns the contents, ascending, that may have an edge which is of interest: those with a new document and their neighbours. The
+// reach returns the contents, ascending, that may have an edge which is of interest: those with a new document and their neighbours. The
 // snapshot is ready.
-func (s *snapshot[ID]) reached() []int32 {
+func (s *snapshot[ID]) reach() []int32 {
 	switch {
 	case s.rank != nil: // the sequence has all that have neighbours
 		return slices.Sorted(slices.Values(s.sequence))

@@ -332,7 +332,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestDecodeTwice: stored terms of which two have the same feature are no vector, and so an error.
+// TestDecodeTwice: stored terms are invalid if two of them have the same feature.
 func TestDecodeTwice(t *testing.T) {
 	twice := encodeOwn(neardup.Vector{{Feature: 7, Weight: 1}, {Feature: 7, Weight: 1}}, nil)
 	if _, _, err := decodeOwn(twice); err == nil {
