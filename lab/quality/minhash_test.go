@@ -7,6 +7,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/lab/dataset"
 )
 
 // jaccards returns the exact Jaccard similarities, above 0, of all pairs of sets.
@@ -92,18 +93,18 @@ func TestMinHashQuality(t *testing.T) {
 // measured counts the pairs that were found within each half, and in all texts.
 type measured struct{ found, good [3]int }
 
-func (m *measured) add(p neardup.Pair[int], half []int, truth map[neardup.Pair[int]]bool) {
+func (m *measured) add(p neardup.Pair[int], half []int, truth dataset.Truth) {
 	for _, h := range []int{half[p.A], 2} {
 		if h == 2 || half[p.A] == half[p.B] {
 			m.found[h]++
-			if truth[p] {
+			if truth.Has(p.A, p.B) {
 				m.good[h]++
 			}
 		}
 	}
 }
 
-func (m *measured) string(truth map[neardup.Pair[int]]bool) string {
+func (m *measured) string(truth dataset.Truth) string {
 	return fmt.Sprintf("%.3f %.3f %.3f", float64(m.good[2])/float64(max(m.found[2], 1)), float64(m.good[2])/float64(len(truth)), 2*float64(m.good[2])/float64(m.found[2]+len(truth)))
 }
 
@@ -115,10 +116,10 @@ type figures struct {
 	other     [2]float64 // and on the other
 }
 
-func (f *figures) add(threshold float64, m *measured, half []int, truth map[neardup.Pair[int]]bool) {
+func (f *figures) add(threshold float64, m *measured, half []int, truth dataset.Truth) {
 	var all [3]int
 	for p := range truth {
-		all[half[p.A]]++
+		all[half[p[0]]]++
 		all[2]++
 	}
 	f1 := func(h int) float64 { return 2 * float64(m.good[h]) / float64(m.found[h]+all[h]) }

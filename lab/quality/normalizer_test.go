@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/lab/dataset"
 )
 
 // score fingerprints texts and returns precision and recall by pairs.
-func score[F neardup.Fingerprint](sum func(neardup.Document) F, texts []string, truth map[neardup.Pair[int]]bool, k int) (precision, recall float64) {
+func score[F neardup.Fingerprint](sum func(neardup.Document) F, texts []string, truth dataset.Truth, k int) (precision, recall float64) {
 	fps := make([]F, len(texts))
 	for i, text := range texts {
 		fps[i] = sum(neardup.Text(text))
@@ -17,7 +18,7 @@ func score[F neardup.Fingerprint](sum func(neardup.Document) F, texts []string, 
 	found, good := 0, 0
 	for p := range neardup.Pairs(context.Background(), fps, k) {
 		found++
-		if p.Distance = 0; truth[p] {
+		if truth.Has(p.A, p.B) {
 			good++
 		}
 	}

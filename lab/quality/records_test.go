@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/lab/dataset"
 )
 
 // labelledRecords is labelled for sets of records. fields are the names of the columns.
-func labelledRecords(t *testing.T, set string) (recs []neardup.Record, fields []string, truth map[neardup.Pair[int]]bool) {
+func labelledRecords(t *testing.T, set string) (recs []neardup.Record, fields []string, truth dataset.Truth) {
 	docs, truth := labelled(t, set)
 	for _, d := range docs {
 		recs = append(recs, d.Fields)
@@ -28,7 +29,7 @@ func labelledRecords(t *testing.T, set string) (recs []neardup.Record, fields []
 
 // bestCosine returns the best F1, and the cosine it is reached at, of the exact measure
 // on the features of the fingerprints.
-func bestCosine(f *neardup.Fingerprinter, recs []neardup.Record, truth map[neardup.Pair[int]]bool) (f1, threshold float64) {
+func bestCosine(f *neardup.Fingerprinter, recs []neardup.Record, truth dataset.Truth) (f1, threshold float64) {
 	type posting struct {
 		rec    int
 		weight float64
@@ -59,7 +60,7 @@ func bestCosine(f *neardup.Fingerprinter, recs []neardup.Record, truth map[neard
 			if s > 0 {
 				bin := min(int(s*bins), bins)
 				all[bin]++
-				if truth[neardup.Pair[int]{A: j, B: i}] {
+				if truth.Has(i, j) {
 					good[bin]++
 				}
 			}

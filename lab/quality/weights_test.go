@@ -8,19 +8,16 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/lab/dataset"
 	"github.com/neardup/neardup/lab/must"
 )
 
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
 // or 1.
-func halves(n int, truth map[neardup.Pair[int]]bool) []int {
-	group := must.Get(neardup.GroupPairs(n, certain(truth), neardup.SingleLinkage, nil))
-	half, number := make([]int, n), map[int]int{}
-	for i, first := range group {
-		if _, ok := number[first]; !ok {
-			number[first] = len(number)
-		}
-		half[i] = number[first] % 2
+func halves(n int, truth dataset.Truth) []int {
+	half := truth.Groups(n)
+	for i := range half {
+		half[i] %= 2
 	}
 	return half
 }
@@ -49,7 +46,7 @@ func (c *curve) best() (k int) {
 }
 
 // curves compares all pairs of fingerprints inside of each half, and at the end of all.
-func curves(fps []neardup.Fingerprint128, half []int, truth map[neardup.Pair[int]]bool) (c [3]curve) {
+func curves(fps []neardup.Fingerprint128, half []int, truth dataset.Truth) (c [3]curve) {
 	for i, a := range fps {
 		for j, b := range fps[:i] {
 			d := bits.OnesCount64(a.Hi^b.Hi) + bits.OnesCount64(a.Lo^b.Lo)
@@ -60,8 +57,8 @@ func curves(fps []neardup.Fingerprint128, half []int, truth map[neardup.Pair[int
 		}
 	}
 	for p := range truth {
-		d := fps[p.A].Distance(fps[p.B])
-		for _, h := range []int{half[p.A], 2} {
+		d := fps[p[0]].Distance(fps[p[1]])
+		for _, h := range []int{half[p[0]], 2} {
 			c[h].truth++
 			c[h].good[d]++
 		}
@@ -89,7 +86,7 @@ func weighted(s *neardup.DocumentFrequencies) (names []string, weights []neardup
 }
 
 // weightCurves returns the curves of f with each weight and of both widths.
-func weightCurves(f neardup.Fingerprinter, texts []string, half []int, truth map[neardup.Pair[int]]bool) (all [][2][3]curve) {
+func weightCurves(f neardup.Fingerprinter, texts []string, half []int, truth dataset.Truth) (all [][2][3]curve) {
 	b := neardup.DocumentFrequenciesBuilder{Fingerprinter: f}
 	for _, text := range texts {
 		b.Add(neardup.Text(text))
