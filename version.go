@@ -110,9 +110,13 @@ func sameTokenizer(a, b Tokenizer) bool {
 		return ok && a.StopWords.id() == b.StopWords.id()
 	case *Segmenter:
 		b, ok := b.(*Segmenter)
-		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
+		return ok && sameSegmenter(a, b)
 	}
 	return reflect.TypeOf(a) == reflect.TypeOf(b)
+}
+
+func sameSegmenter(a, b *Segmenter) bool {
+	return a == b || a != nil && b != nil && a.digest == b.digest
 }
 
 // sameField reports whether two fields are equal. Splits are compared by sameTokenizer, because an

@@ -247,7 +247,7 @@ not JSON
 		t.Fatal(err)
 	}
 	notes := strings.Join(lines(t, out+"notes"), "\n")
-	for _, want := range []string{`a.jsonl:3","text":"no JSON object`, `a.jsonl:5","text":"no field \"text\" with a text`, `a.jsonl:6","text":"the field \"id\" is neither`, `a.jsonl:7","text":"no JSON: `,
+	for _, want := range []string{`a.jsonl:3","text":"not a JSON object`, `a.jsonl:5","text":"no field \"text\" with a text`, `a.jsonl:6","text":"the field \"id\" is neither`, `a.jsonl:7","text":"not JSON: `,
 		`b.docx","text":"the file was skipped`, `"no features","id":"none"`, `d.parquet:1","text":"column \"score\" is NaN`, `c.txt","text":"the id or the text is not UTF-8`, `"repeated id","id":"a","text":"2 documents`, `"hot bucket","id":"band `} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note %s in\n%s", want, notes)

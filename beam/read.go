@@ -211,29 +211,37 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 		}
 		v, err := parser.ParseBytes(line)
 		if err != nil {
-			note(Note{BadInput, place, "no JSON: " + err.Error()})
+			note(Note{BadInput, place, "not JSON: " + err.Error()})
 			continue
 		}
 		d := Document{ID: place, Raw: string(line)}
-		wrong := ""
-		if v.Type() != fastjson.TypeObject {
-			wrong = "no JSON object"
-		} else if id := v.Get(or(fn.ID, "id")); id != nil && id.Type() == fastjson.TypeString {
-			d.ID = or(string(id.GetStringBytes()), place)
-		} else if id != nil && id.Type() == fastjson.TypeNumber {
-			d.ID = id.String()
-		} else if id != nil && id.Type() != fastjson.TypeNull {
-			wrong = fmt.Sprintf("the field %q is neither a text nor a number", or(fn.ID, "id"))
-		}
-		if wrong == "" {
-			d.Text, wrong = textOf(names, "field", func(name string) any { return valueOf(v.Get(name)) })
-		}
-		if wrong != "" {
+		if wrong := d.fill(v, or(fn.ID, "id"), names); wrong != "" {
 			note(Note{BadInput, place, wrong})
 			continue
 		}
 		emit(d)
 	}
+}
+
+// fill sets the id and the text of a document from the fields of a JSON object, or returns what is
+// wrong with them. A document without an id keeps the one that it has.
+func (d *Document) fill(object *fastjson.Value, idField string, textFields []string) (wrong string) {
+	if object.Type() != fastjson.TypeObject {
+		return "not a JSON object"
+	}
+	if id := object.Get(idField); id != nil {
+		switch id.Type() {
+		case fastjson.TypeString:
+			d.ID = or(string(id.GetStringBytes()), d.ID)
+		case fastjson.TypeNumber:
+			d.ID = id.String()
+		case fastjson.TypeNull:
+		default:
+			return fmt.Sprintf("the field %q is neither a text nor a number", idField)
+		}
+	}
+	d.Text, wrong = textOf(textFields, "field", func(name string) any { return valueOf(object.Get(name)) })
+	return wrong
 }
 
 // textOf returns the text of a document by the names of its fields, or what is wrong with it. value returns what a field holds: nil if it is not there, a

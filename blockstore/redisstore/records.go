@@ -220,31 +220,7 @@ func (s *backend) change(ctx context.Context, changes []change) error {
 // is gone afterwards. Either somebody else has removed the id in the meantime, or the server has
 // lost its data, or another server has taken its place.
 func (s *backend) steps(ctx context.Context, changes []change) (lost []change, err error) {
-	err = s.script(ctx, begin, bucketsOf(changes), (*change).text, func(of []*change, answers []any) error {
-		if len(answers)%2 != 1 {
-			return fmt.Errorf("%d answers", len(answers))
-		}
-		tag, _ := answers[0].(int64)
-		for i, c := range of {
-			c.count = (tag + int64(len(of))) % tags
-			b := append(make([]byte, 0, len(c.value)+tagBytes), c.value...)
-			c.state, c.others = state(binary.BigEndian.AppendUint32(b, uint32(tag)+uint32(i))), nil
-		}
-		return eachAnswer(of, answers[1:], func(c *change, answer any) error {
-			record, _ := answer.(string)
-			if record == "" && c.kind != puts {
-				c.state = ""
-				return nil
-			}
-			states, _, err := s.readRecord(record)
-			if err != nil {
-				return fmt.Errorf("id %q: %w", c.id, err)
-			}
-			c.state, c.others = states[0], states[1:]
-			return nil
-		})
-	})
-	if err != nil {
+	if err := s.begin(ctx, changes); err != nil {
 		return nil, err
 	}
 	var changed []change
@@ -269,10 +245,48 @@ func (s *backend) steps(ctx context.Context, changes []change) (lost []change, e
 	if err := s.layout.remove(ctx, removed); err != nil {
 		return nil, err
 	}
-	removed = removed[:0]
-	buckets, err := s.unquiet(ctx, bucketsOf(changed))
+	lost, removed, err = s.finish(ctx, changed)
 	if err != nil {
 		return nil, err
+	}
+	return lost, s.layout.remove(ctx, removed)
+}
+
+// begin writes the new state of each change into the record of its id, beside the ones that are
+// there. It sets state and others of the changes; state is empty if there is nothing to remove.
+func (s *backend) begin(ctx context.Context, changes []change) error {
+	return s.script(ctx, begin, bucketsOf(changes), (*change).text, func(of []*change, answers []any) error {
+		if len(answers)%2 != 1 {
+			return fmt.Errorf("%d answers", len(answers))
+		}
+		tag, _ := answers[0].(int64)
+		for i, c := range of {
+			c.count = (tag + int64(len(of))) % tags
+			b := append(make([]byte, 0, len(c.value)+tagBytes), c.value...)
+			c.state, c.others = state(binary.BigEndian.AppendUint32(b, uint32(tag)+uint32(i))), nil
+		}
+		return eachAnswer(of, answers[1:], func(c *change, answer any) error {
+			record, _ := answer.(string)
+			if record == "" && c.kind != puts {
+				c.state = ""
+				return nil
+			}
+			states, _, err := s.readRecord(record)
+			if err != nil {
+				return fmt.Errorf("id %q: %w", c.id, err)
+			}
+			c.state, c.others = states[0], states[1:]
+			return nil
+		})
+	})
+}
+
+// finish makes the new states the only ones of their records. It returns the changes whose record
+// is gone, and the postings of states that are no longer in a record.
+func (s *backend) finish(ctx context.Context, changed []change) (lost []change, removed []posting, err error) {
+	buckets, err := s.unquiet(ctx, bucketsOf(changed))
+	if err != nil {
+		return nil, nil, err
 	}
 	err = s.script(ctx, finish, buckets, func(c *change) string { return string(c.state) }, func(of []*change, answers []any) error {
 		return eachAnswer(of, answers, func(c *change, answer any) error {
@@ -285,10 +299,7 @@ func (s *backend) steps(ctx context.Context, changes []change) (lost []change, e
 			return nil
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return lost, s.layout.remove(ctx, removed)
+	return lost, removed, err
 }
 
 // A bucket is some changes whose records are in the same hash.

@@ -58,20 +58,19 @@ func letters(text string) (spans []span) {
 // characters, as kind says. others has the units to insert. It returns the new text and the number
 // of edited places.
 func editUnits(text string, units []span, kind Kind, rate float64, r *source, others []string) (string, int) {
-	how := kind % DeleteCharacters // the kind for words
-	chosen := r.some(len(units), rate)
-	if how == SwapWords { // a swap moves two words
-		chosen = r.some(len(units)-1, rate/2)
+	chosen := r.some(len(units), rate) // drawn for swaps too, or published collections would change
+	if kind%DeleteCharacters == SwapWords {
+		return swapUnits(text, units, r.some(len(units)-1, rate/2)) // a swap moves two units
 	}
 	var b strings.Builder
 	done, n := 0, 0 // bytes of text that were copied, and edited places
 	for _, i := range chosen {
 		u := units[i]
-		if u[0] < done || u[0] == u[1] { // the unit was just swapped, or the tokenizer does not say where it is
+		if u[0] < done || u[0] == u[1] { // the tokenizer does not say where it is
 			continue
 		}
 		unit := text[u[0]:u[1]]
-		switch how {
+		switch kind % DeleteCharacters { // the kind for words
 		case DeleteWords:
 			b.WriteString(text[done:u[0]])
 			if done = u[1]; strings.HasPrefix(text[done:], " ") && (u[0] == 0 || text[u[0]-1] == ' ') {
@@ -87,14 +86,25 @@ func editUnits(text string, units []span, kind Kind, rate float64, r *source, ot
 		case SubstituteWords:
 			b.WriteString(text[done:u[0]] + other(unit, others, r))
 			done = u[1]
-		case SwapWords:
-			next := units[i+1]
-			if next[0] < u[1] || text[next[0]:next[1]] == unit {
-				continue
-			}
-			b.WriteString(text[done:u[0]] + text[next[0]:next[1]] + text[u[1]:next[0]] + unit)
-			done = next[1]
 		}
+		n++
+	}
+	return b.String() + text[done:], n
+}
+
+// swapUnits swaps each of the chosen units with the next one, unless it was just swapped itself or
+// the two are equal.
+func swapUnits(text string, units []span, chosen []int) (string, int) {
+	var b strings.Builder
+	done, n := 0, 0
+	for _, i := range chosen {
+		u, next := units[i], units[i+1]
+		unit := text[u[0]:u[1]]
+		if u[0] < done || unit == "" || next[0] < u[1] || text[next[0]:next[1]] == unit {
+			continue
+		}
+		b.WriteString(text[done:u[0]] + text[next[0]:next[1]] + text[u[1]:next[0]] + unit)
+		done = next[1]
 		n++
 	}
 	return b.String() + text[done:], n

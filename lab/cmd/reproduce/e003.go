@@ -42,18 +42,14 @@ func (l *lab) hashTimes() error {
 	pieces := l.pieces(l.size(30_000), 100, 500)
 	s := planted.Stream(1)
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms, Fields: recordFields(nil)}
-	type feature struct {
-		text   string
-		weight int64
-	}
-	var rows [][]feature
+	var rows [][]weighted
 	var seconds []float64 // time for finding the words of the first rows
 	l.step("segmentation")
 	start := time.Now()
 	for i := range l.size(30_000) { // if there are fewer pieces, some are used several times
-		var features []feature
+		var features []weighted
 		for x, w := range f.Features(petition(&s, pieces[i%len(pieces)].Text, "投诉")) {
-			features = append(features, feature{x.Text, int64(w)})
+			features = append(features, weighted{x.Text, int64(w)})
 		}
 		rows = append(rows, features)
 		seconds = append(seconds, time.Since(start).Seconds())
@@ -83,18 +79,7 @@ func (l *lab) hashTimes() error {
 		line := []string{way.name}
 		var x, y []float64
 		for _, n := range sizes {
-			took := math.Inf(1) // the best of three
-			for range 3 {
-				start := time.Now()
-				for _, features := range rows[:n] {
-					a := neardup.Accumulator64{}
-					for _, x := range features {
-						a.Add(way.sum(x.text), x.weight)
-					}
-					sink ^= uint64(a.Sum())
-				}
-				took = min(took, 1000*time.Since(start).Seconds())
-			}
+			took := timeSums(rows[:n], way.sum)
 			took1[style] = took
 			line = append(line, fmt.Sprintf("%.1f", took))
 			x, y = append(x, float64(n)), append(y, took)
@@ -107,6 +92,30 @@ func (l *lab) hashTimes() error {
 		took1[0]/took1[3], took1[1]/took1[3], took1[2]/took1[3], 1000*seconds[len(seconds)-1]/took1[3])
 	l.headline("E003: order of the hashes by time", "CityHash, BKDR64, builtin", fmt.Sprintf("BKDR64 %.2f times, builtin %.1f times as long as CityHash64", took1[2]/took1[3], took1[0]/took1[3]), "")
 	return l.figure("e003-hashes", "Time of hashing and summing, without segmentation. BKDR64, CityHash64, Murmur3 and xxh3 are nearly the same. Both axes are logarithmic.", p)
+}
+
+// A weighted feature.
+type weighted struct {
+	text   string
+	weight int64
+}
+
+// timeSums returns how many milliseconds it takes to hash the features of the rows and to sum each
+// row up, the best of three.
+func timeSums(rows [][]weighted, hash func(string) uint64) float64 {
+	took := math.Inf(1)
+	for range 3 {
+		start := time.Now()
+		for _, features := range rows {
+			a := neardup.Accumulator64{}
+			for _, x := range features {
+				a.Add(hash(x.text), x.weight)
+			}
+			sink ^= uint64(a.Sum())
+		}
+		took = min(took, 1000*time.Since(start).Seconds())
+	}
+	return took
 }
 
 //lint:ignore U1000 it is only written

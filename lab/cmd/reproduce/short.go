@@ -121,11 +121,10 @@ func leastWrong(at [thresholds]misjudgement) (best int) {
 	return best
 }
 
-// shortTexts measures how often pairs of short texts are misjudged.
-func (l *lab) shortTexts() error {
-	l.section(3, "Short texts misjudged")
+// shortPairs returns the labelled pairs of 8 to 45 characters, and pairs that are a text and an
+// edited copy, or two different texts.
+func (l *lab) shortPairs() (labelled, edited []shortPair) {
 	inRange := func(s string, from, to int) bool { n := len([]rune(s)); return n >= from && n <= to }
-	var labelled, edited []shortPair
 	kinds := []variant.Kind{variant.DeleteCharacters, variant.InsertCharacters, variant.SubstituteCharacters, variant.SwapCharacters}
 	for i, p := range l.data.short {
 		if !inRange(p.A, 8, 45) || !inRange(p.B, 8, 45) {
@@ -140,57 +139,67 @@ func (l *lab) shortTexts() error {
 			edited = append(edited, shortPair{p.A, other, 0})
 		}
 	}
+	return labelled, edited
+}
+
+// shortTexts measures how often pairs of short texts are misjudged.
+func (l *lab) shortTexts() error {
+	l.section(3, "Short texts misjudged")
+	labelled, edited := l.shortPairs()
 	l.text("june 2013 shows a rate of misjudgement for texts of 8 to 45 Chinese characters, in a figure that is lost. Here are the shares of %d pairs that a threshold gets wrong, both ways taken together: %s. To mean the same is harder than to be a near-duplicate, so a second figure has %d pairs, half of them a text and a copy with one or two characters deleted, inserted, "+
 		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56). For `neardup, default` 20 is a probability of one half, its threshold, and 0 is certainty.", len(labelled), l.data.shorts, len(edited))
 	measures := l.measures()
-	for _, truth := range []struct {
-		name, title string
-		pairs       []shortPair
-	}{{"e001-paraphrases", "Labelled pairs of 8 to 45 characters", labelled}, {"e001-edited", "Edited copies of 8 to 45 characters", edited}} {
-		l.step("short texts: %s", truth.name)
-		p := newFigure(truth.title, "threshold, 64ths", "share of the pairs misjudged")
-		p.Y.Min, p.Y.Max = 0, 0.6
-		var rows [][]string
-		var best misjudgement
-		bestOf, bestAt := "", 0
-		var last misjudgement // of the library's default
-		of := append(measures, l.asDefault(truth.pairs))
-		from, to := thresholds, 0
-		good, bad := 1., 0. // of the fingerprints, each at its best threshold
-		for i, m := range of {
-			at := misjudged(truth.pairs, m)
-			var x, y []float64
-			for t := range at {
-				x, y = append(x, float64(t)), append(y, at[t].rate())
-			}
-			least := leastWrong(at)
-			p.Line(m.name, i, x, y)
-			last = at[thresholds-1]
-			row := []string{m.name}
-			for _, t := range []int{3, least} {
-				row = append(row, fmt.Sprintf("%.1f", 100*at[t].rate()), fmt.Sprintf("%.1f", percent(at[t].missed, at[t].alike)), fmt.Sprintf("%.1f", percent(at[t].wrong, at[t].unlike)))
-			}
-			rows = append(rows, append(row, atLeast(least)))
-			if strings.HasSuffix(m.name, "bits") {
-				from, to = min(from, least), max(to, least)
-				good, bad = min(good, at[least].rate()), max(bad, at[least].rate())
-			}
-			if bestOf == "" || at[least].rate() < best.rate() {
-				best, bestOf, bestAt = at[least], m.name, least
-			}
-		}
-		l.table([]string{truth.title + " ", "misjudged at 3, %", "missed", "wrong", "at the best, %", "missed", "wrong", "best threshold"}, rows)
-		l.headline("E001: short texts misjudged, "+strings.ToLower(truth.title[:1])+truth.title[1:], "figure lost", fmt.Sprintf("at H ≤ 3 %s %% (words, xxh3), %s %% (characters); at the best threshold of each fingerprint, %.1f to %.1f %%", rows[2][1], rows[0][1], 100*good, 100*bad), fmt.Sprintf("%.1f %%", 100*last.rate()))
-		l.text("To take all pairs for alike would misjudge %.1f %%.", percent(last.unlike, last.alike+last.unlike))
-		caption := fmt.Sprintf("The fewest are misjudged by %s at %d: %.1f %%. The best thresholds of the fingerprints are %d to %s.", bestOf, bestAt, 100*best.rate(), from, atLeast(to))
-		if err := l.figure(truth.name, caption, p); err != nil {
-			return err
-		}
+	if err := l.shortFigure(measures, "e001-paraphrases", "Labelled pairs of 8 to 45 characters", labelled); err != nil {
+		return err
+	}
+	if err := l.shortFigure(measures, "e001-edited", "Edited copies of 8 to 45 characters", edited); err != nil {
+		return err
 	}
 	l.byLength(edited)
 	l.text("**What to do with short texts.** A radius of 3 bits is for pages, not for messages: one character of a question changes two of a dozen bigrams, and that moves more bits. Fingerprints of short texts need the thresholds above; at these, 128 bits are better than 64. Each of them, with a threshold that is chosen on these very pairs, misjudges fewer than the default, which misses short copies. The different texts of the second figure are of other pairs, so hardly any of them are close. Single characters do best where any two texts are different, also because a bag of them does not see two that are swapped, as a quarter of these copies are; but they take texts of the same words for the same, so where many texts are about the same things, as the labelled pairs, the threshold must be lower. " +
 		"`Deduplicator` with nothing set compares short texts by their trigrams of characters, or pairs of Chinese ones, and by what else the two have in common. `dedup.Options.Probability`, or `Calibrate` with some labelled pairs, moves the threshold. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
 	return nil
+}
+
+// shortFigure shows what share of the pairs each measure gets wrong, by threshold.
+func (l *lab) shortFigure(measures []measure, name, title string, pairs []shortPair) error {
+	l.step("short texts: %s", name)
+	p := newFigure(title, "threshold, 64ths", "share of the pairs misjudged")
+	p.Y.Min, p.Y.Max = 0, 0.6
+	var rows [][]string
+	var best misjudgement
+	bestOf, bestAt := "", 0
+	var last misjudgement // of the library's default
+	of := append(measures, l.asDefault(pairs))
+	from, to := thresholds, 0
+	good, bad := 1., 0. // of the fingerprints, each at its best threshold
+	for i, m := range of {
+		at := misjudged(pairs, m)
+		var x, y []float64
+		for t := range at {
+			x, y = append(x, float64(t)), append(y, at[t].rate())
+		}
+		least := leastWrong(at)
+		p.Line(m.name, i, x, y)
+		last = at[thresholds-1]
+		row := []string{m.name}
+		for _, t := range []int{3, least} {
+			row = append(row, fmt.Sprintf("%.1f", 100*at[t].rate()), fmt.Sprintf("%.1f", percent(at[t].missed, at[t].alike)), fmt.Sprintf("%.1f", percent(at[t].wrong, at[t].unlike)))
+		}
+		rows = append(rows, append(row, atLeast(least)))
+		if strings.HasSuffix(m.name, "bits") {
+			from, to = min(from, least), max(to, least)
+			good, bad = min(good, at[least].rate()), max(bad, at[least].rate())
+		}
+		if bestOf == "" || at[least].rate() < best.rate() {
+			best, bestOf, bestAt = at[least], m.name, least
+		}
+	}
+	l.table([]string{title + " ", "misjudged at 3, %", "missed", "wrong", "at the best, %", "missed", "wrong", "best threshold"}, rows)
+	l.headline("E001: short texts misjudged, "+strings.ToLower(title[:1])+title[1:], "figure lost", fmt.Sprintf("at H ≤ 3 %s %% (words, xxh3), %s %% (characters); at the best threshold of each fingerprint, %.1f to %.1f %%", rows[2][1], rows[0][1], 100*good, 100*bad), fmt.Sprintf("%.1f %%", 100*last.rate()))
+	l.text("To take all pairs for alike would misjudge %.1f %%.", percent(last.unlike, last.alike+last.unlike))
+	caption := fmt.Sprintf("The fewest are misjudged by %s at %d: %.1f %%. The best thresholds of the fingerprints are %d to %s.", bestOf, bestAt, 100*best.rate(), from, atLeast(to))
+	return l.figure(name, caption, p)
 }
 
 // atLeast returns a threshold as text. The best threshold may lie beyond the last one that is

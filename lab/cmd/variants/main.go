@@ -149,14 +149,19 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 	if err := errors.Join(os.MkdirAll(out, 0o755), write(filepath.Join(out, "docs.jsonl"), page.String()), write(filepath.Join(out, "truth.tsv"), truth.String())); err != nil {
 		return "", err
 	}
-	report = fmt.Sprintf("%d documents and %d variants are in %s", len(docs), variants, out)
-	if n := all - len(docs); n > 0 {
-		report += fmt.Sprintf("; %d documents were left out because they share much text with another", n)
+	return summary(len(docs), variants, all-len(docs), per*len(docs)-variants, out), nil
+}
+
+// summary says how many documents and variants were written, left out and missing.
+func summary(documents, variants, leftOut, missing int, out string) string {
+	s := fmt.Sprintf("%d documents and %d variants are in %s", documents, variants, out)
+	if leftOut > 0 {
+		s += fmt.Sprintf("; %d documents were left out because they share much text with another", leftOut)
 	}
-	if n := per*len(docs) - variants; n > 0 {
-		report += fmt.Sprintf("; %d variants are missing because there was nothing new to edit", n)
+	if missing > 0 {
+		s += fmt.Sprintf("; %d variants are missing because there was nothing new to edit", missing)
 	}
-	return report, nil
+	return s
 }
 
 // write writes a file completely or not at all.
