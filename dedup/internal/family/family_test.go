@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -161,5 +163,56 @@ func TestCopiesAreNoForm(t *testing.T) {
 	a, b := wording.Read("invoice number 17 of our shop"), wording.Read("invoice number 18 of our shop")
 	if d := Learn([]wording.Wording{a, a, a, b}).Read(a); d.Form != 0 {
 		t.Errorf("%v", d)
+	}
+}
+
+// TestPinned holds what is found in made letters, bills and other texts, to the last bit.
+func TestPinned(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		return string([]byte{byte('a' + rnd.IntN(26)), byte('a' + rnd.IntN(5)), byte('a' + rnd.IntN(3))})
+	}
+	some := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(word() + " ")
+		}
+		return b.String()
+	}
+	number := func() string { return fmt.Sprintf("%d.%02d ", rnd.IntN(50), rnd.IntN(4)) }
+	var all []string
+	for range 400 {
+		var texts []string
+		for range 1 + rnd.IntN(2) {
+			parts := make([]string, 1+rnd.IntN(5))
+			for i := range parts {
+				parts[i] = some(rnd.IntN(9))
+			}
+			isBill := rnd.IntN(3) == 0
+			for range 3 + rnd.IntN(5) {
+				text := ""
+				for _, part := range parts {
+					switch {
+					case isBill || rnd.IntN(4) == 0:
+						text += part + number()
+					case rnd.IntN(3) == 0:
+						text += part + some(rnd.IntN(3)) + word() + " of " + part[:min(len(part), 4)]
+					default:
+						text += part + some(rnd.IntN(4))
+					}
+				}
+				texts = append(texts, text)
+			}
+		}
+		_, filled := learnTexts(texts)
+		all = append(all, fmt.Sprint(filled))
+		s := Common(texts[:min(3, len(texts))])
+		all = append(all, s.String())
+		for i, text := range texts {
+			all = append(all, s.Filled(text), fmt.Sprint(Same(filled[i], filled[0])))
+		}
+	}
+	if digest := xxh3.HashString(strings.Join(all, "\n")); digest != 0x85b348486cef3b30 {
+		t.Errorf("the digest is %#x", digest)
 	}
 }
