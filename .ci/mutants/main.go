@@ -1,7 +1,8 @@
 // Command mutants shows what tests do not see. It changes a package in one place, runs tests, and tells whether they fail; then in another place:
 //
-//	go run ./.ci/mutants [-n 20] [-seed 1] [-timeout 2m] [-tests ./dedup/...] ./dedup/internal/family
+//	go run ./.ci/mutants [-n 20] [-seed 1] [-timeout 2m] [-tests "./dedup/internal/family ./dedup:TestPinned ./dedup"] ./dedup/internal/family
 //
+// Tests run in the order of -tests until some fail, so name the fast ones first; PACKAGE:REGEXP runs only some tests of a package.
 // The working tree stays as it is (go test -overlay). Places are drawn at random, the same for the same seed and sources. A change is a comparison that
 // includes or leaves out equality, == for !=, one side of && or || alone, + for −, a number that is one larger, a nil error, a call whose result
 // nobody uses left out, or break for continue. Not every mutant that lives is a fault of the tests: some are equivalent, or only cost time.
@@ -40,7 +41,7 @@ func main() {
 	n := flag.Int("n", 20, "how many mutants to try")
 	seed := flag.Uint64("seed", 1, "draws other places")
 	limit := flag.Duration("timeout", 2*time.Minute, "how long the tests may take; a mutant that takes longer is killed")
-	tests := flag.String("tests", "", "`PACKAGES` to test; by default the package itself")
+	tests := flag.String("tests", "", "`PACKAGES` to test, one after the other; by default the package itself")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("mutants: name one package")
@@ -57,9 +58,14 @@ func main() {
 		if tried == *n {
 			break
 		}
-		said, err := m.try(packages, *limit)
-		if err != nil {
-			log.Fatal("mutants: ", err)
+		said := lives
+		for _, tests := range packages {
+			if said, err = m.try(tests, *limit); err != nil {
+				log.Fatal("mutants: ", err)
+			}
+			if said != lives {
+				break
+			}
 		}
 		if said == "" { // it does not compile
 			continue
@@ -140,8 +146,8 @@ func changes(n ast.Node, text func(from, to token.Pos) string, change func(from,
 
 const lives = "LIVES"
 
-// try runs the tests with the mutant. It returns what killed it, [lives], or "" if it does not compile.
-func (m mutant) try(packages []string, limit time.Duration) (said string, err error) {
+// try runs tests with the mutant. It returns what killed it, [lives], or "" if it does not compile.
+func (m mutant) try(tests string, limit time.Duration) (said string, err error) {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
 		return "", err
@@ -165,7 +171,8 @@ func (m mutant) try(packages []string, limit time.Duration) (said string, err er
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	test := exec.CommandContext(ctx, "go", append([]string{"test", "-failfast", "-short", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-timeout", limit.String()}, packages...)...)
+	name, names, _ := strings.Cut(tests, ":")
+	test := exec.CommandContext(ctx, "go", "test", "-failfast", "-short", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-timeout", limit.String(), "-run", names, name)
 	test.WaitDelay = time.Second
 	out, err := test.CombinedOutput()
 	var exit *exec.ExitError

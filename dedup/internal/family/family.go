@@ -265,7 +265,7 @@ func (r *reader) read(f *Forms, w wording.Wording) Filled {
 		}
 	}
 	switch {
-	case fixed == n && figures*figuresPart >= n && figures > 0:
+	case fixed == n && figures*figuresPart >= n:
 		r.fill = append(r.fill, r.figures...)
 	case fixed == n || 2*fixed < n:
 		return Filled{}
