@@ -2,10 +2,15 @@ package neardup
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"iter"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -301,6 +306,286 @@ func TestScripts(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(file, []byte(updated.String()), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestPinned holds more of what this package returns to the last bit, as digests: what becomes of texts by every tokenizer and weight,
+// which settings are accepted, what indexes find, and how decoders take damage.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		lines  func(t *testing.T) []string
+		digest uint64
+	}{
+		{"features", pinnedFeatures, 0x1af086491ee23cd1},
+		{"normalizers", pinnedNormalizers, 0x3c17d6f87b698ea7},
+		{"settings", pinnedSettings, 0x492206a9a464bfb2},
+		{"indexes", pinnedIndexes, 0x7d9de5e654cb03fe},
+		{"damage", pinnedDamage, 0x9d4a4fa9f22b20fb},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := HashFeature(strings.Join(c.lines(t), "\n")); got != c.digest {
+				t.Errorf("the digest is %#x, not %#x", got, c.digest)
+			}
+		})
+	}
+}
+
+// pieces returns parts of the texts of testdata, of all lengths.
+func pieces(t *testing.T, most int) (texts []string) {
+	for i, text := range corpusTexts(t, "en", "zh", "more") {
+		from := i * 37 % (len(text)/2 + 1)
+		texts = append(texts, text[from:min(len(text), from+1<<(i%10+2))])
+	}
+	return texts[:min(most, len(texts))]
+}
+
+func pinnedFeatures(t *testing.T) (lines []string) {
+	names, pipelines := goldenPipelines(t)
+	record := Record{"title": "Report of 2026", "body": "Two roads are closed. 两条路封闭。", "phone": "+86 10 1234-5678", "date": "21.11.2026"}
+	for _, name := range names {
+		f := pipelines[name]
+		var docs []Document
+		if f.Weight == nil { // statistics are those of texts
+			f.Fields = []Field{{Name: "title", Split: NGrams{2}}, {Name: "body", Large: true}, {Name: "phone", Form: PhoneValue, Country: "86", Named: true}, {Name: "date", Form: DateValue, Weight: 0.5}}
+			docs = append(docs, record)
+		}
+		for _, text := range pieces(t, 50) {
+			docs = append(docs, Text(text))
+		}
+		var last Vector
+		var lastSet Set
+		for _, doc := range docs {
+			for feature, weight := range f.Features(doc) {
+				lines = append(lines, fmt.Sprintf("%+v %x %d", feature, weight, feature.Length()))
+			}
+			v, s := f.Vector(doc), f.Set(doc)
+			lines = append(lines, fmt.Sprintf("%x %x %x %x %x", v, s, v.Cosine(last), v.Dot(last), []float64{v.Norm(), s.Jaccard(lastSet), s.Dice(lastSet), s.Containment(lastSet)}))
+			last, lastSet = v, s
+			for _, m := range []MinHash{{}, {Values: 16}, {Values: 100, Permutations: true}, {Values: 300}, {Values: 1000}} {
+				lines = append(lines, fmt.Sprintf("%x", f.Sign(doc, m)))
+			}
+		}
+		version, err := f.Version()
+		lines = append(lines, version, fmt.Sprint(err))
+	}
+	return lines
+}
+
+func pinnedNormalizers(t *testing.T) (lines []string) {
+	texts := append(pieces(t, 120), "Write to a.b@example.org by 21 Nov 2026, 08:52 or see https://example.org/a?b=1,024.5 (www.example.org).", "2026年11月21日 １２３ ＡＢＣ  mp3 1,024.5 \t x", "後漢書 ي ك كتاب раураl paypаl", "<p>a &amp; b<script>x</script><li>c", "\xff\xfe e\u0301 ﬁ ™\r\n\r\n b \n")
+	for _, n := range []Normalizer{
+		{}, {HTML: true}, {Form: FormNFC}, {Form: FormNFKC}, {Form: FormWidth}, {Simplified: true}, {Arabic: true}, {Confusables: true}, {Fold: true}, {Space: true},
+		{URLs: TreatmentMask}, {URLs: TreatmentRemove}, {Emails: TreatmentMask}, {Dates: TreatmentMask}, {Dates: TreatmentRemove}, {Numbers: TreatmentMask}, {Numbers: TreatmentRemove},
+		{HTML: true, Form: FormNFKC, Simplified: true, Arabic: true, Confusables: true, Fold: true, URLs: TreatmentMask, Emails: TreatmentMask, Dates: TreatmentMask, Numbers: TreatmentMask, Space: true},
+	} {
+		for _, text := range texts {
+			lines = append(lines, n.Normalize(text))
+		}
+	}
+	return lines
+}
+
+func pinnedSettings(*testing.T) (lines []string) {
+	say := func(err error, of ...any) { lines = append(lines, fmt.Sprint(err == nil, of)) }
+	for distance := -1; distance <= 130; distance++ {
+		for blocks := -1; blocks <= 130; blocks += 1 + max(0, blocks)/20 {
+			_, err := NewIndex[int, Fingerprint64](distance, IndexOptions{Blocks: blocks})
+			_, wide := NewIndex[int, Fingerprint128](distance, IndexOptions{Blocks: blocks})
+			say(err, wide == nil)
+		}
+	}
+	for memory := -1; memory < 300; memory++ {
+		ix, err := NewIndex[int, Fingerprint64](3, IndexOptions{Memory: memory})
+		if say(err); err == nil {
+			say(nil, ix.tables)
+		}
+	}
+	for _, values := range []int{-1, 0, 1, 15, 16, 17, 128, 4095, 4096, 4097} {
+		for _, similarity := range []float64{-0.1, 0, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99, 1, 1.01, math.NaN()} {
+			for _, bits := range []int{-1, 0, 1, 2, 3, 8, 31, 32, 33} {
+				ix, err := NewSignatureIndex[int](similarity, SignatureIndexOptions{Values: values, Bits: bits})
+				if say(err); err == nil {
+					say(nil, ix.Banding(), ix.Banding().Probability(similarity), ix.Banding().Probability(0.4))
+				}
+			}
+			for _, by := range []Banding{{1, 1}, {0, 1}, {1, 0}, {-1, 2}, {16, 8}, {16, 9}, {4096, 1}, {5000, 1}} {
+				_, err := NewSignatureIndex[int](similarity, SignatureIndexOptions{Values: values, Banding: by})
+				say(err)
+			}
+			_, err := NewVectorIndex[int](similarity, VectorIndexOptions{})
+			say(err)
+		}
+		_, err := (MinHash{Values: values}).Version(&Fingerprinter{})
+		say(err)
+	}
+	var tokenizers []Tokenizer
+	for n := -1; n < 70; n++ {
+		tokenizers = append(tokenizers, NGrams{n}, Shingles{N: n}, Shingles{N: n, Of: NGrams{n}})
+	}
+	for _, tok := range append(tokenizers, (*Segmenter)(nil), &Segmenter{}) {
+		f := Fingerprinter{Tokenizer: tok}
+		version, err := f.Version()
+		say(err, version)
+	}
+	for _, weight := range []Weight{Constant(-1), Constant(0), Constant(0.5), Constant(math.Inf(1)), Constant(math.NaN()), Count, LogCount, TermFrequency(99), Product{}, Product{Count, nil}, IDF{}, Markers{}} {
+		f := Fingerprinter{Weight: weight}
+		version, err := f.Version()
+		say(err, version)
+	}
+	for _, field := range []Field{{}, {Name: "a", Weight: -1}, {Name: "a", Weight: math.Inf(1)}, {Name: "a", Form: 99}, {Name: "a", Form: PhoneValue, Country: "x"}, {Name: "a", Country: "86"}, {Name: "a", Large: true, Form: DateValue}, {Name: "a", Split: NGrams{-1}}} {
+		f := Fingerprinter{Fields: []Field{field}}
+		version, err := f.Version()
+		say(err, version)
+		say(Record{"a": "1"}.Check(f.Fields))
+	}
+	return lines
+}
+
+func pinnedIndexes(t *testing.T) (lines []string) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	f := Fingerprinter{Tokenizer: Words{}}
+	fingerprints, _ := NewIndex[int, Fingerprint64](9, IndexOptions{})
+	wide, _ := NewIndex[int, Fingerprint128](12, IndexOptions{Blocks: 14})
+	signatures, _ := NewSignatureIndex[int](0.5, SignatureIndexOptions{Bits: 8})
+	vectors, _ := NewVectorIndex[int](0.6, VectorIndexOptions{})
+	var fps []Fingerprint64
+	var all []Vector
+	for i, text := range pieces(t, 200) {
+		words := strings.Fields(text)
+		for range 3 {
+			if len(words) > 2 {
+				at := rnd.IntN(len(words))
+				words = slices.Delete(words, at, at+1)
+			}
+			doc := Text(strings.Join(words, " "))
+			fp, v := f.Sum64(doc), f.Vector(doc)
+			fps, all = append(fps, fp), append(all, v)
+			id := len(fps)
+			if i%5 == 4 {
+				id /= 2 // replaces one
+			}
+			must(0, errors.Join(fingerprints.Add(id, fp), wide.Add(id, f.Sum128(doc)), signatures.Add(id, f.Sign(doc, MinHash{})), vectors.Add(id, v)))
+		}
+	}
+	say := func(x ...any) { lines = append(lines, fmt.Sprint(x...)) }
+	for i := 0; i < len(fps); i += 7 {
+		say(must(fingerprints.Nearest(t.Context(), fps[i], 5)), must(fingerprints.Exists(t.Context(), fps[i]^7)), must(vectors.Nearest(t.Context(), all[i], 4)))
+		for m := range vectors.Search(t.Context(), all[i]) {
+			say(m)
+		}
+	}
+	for _, by := range []Linkage{CentreLinkage, CompleteLinkage, SingleLinkage} {
+		say(must(fingerprints.Groups(t.Context(), by)), must(wide.Groups(t.Context(), by)), must(signatures.Groups(t.Context(), by)), must(vectors.Groups(t.Context(), by)))
+	}
+	for k := range 6 {
+		say(must(Components(t.Context(), fps[:60], k)))
+	}
+	pairs := func(of iter.Seq2[Pair[int], error]) {
+		var found []string
+		for p, err := range of {
+			found = append(found, fmt.Sprintf("%v %x %v", p, p.Similarity, err))
+		}
+		slices.Sort(found)
+		say(found)
+	}
+	pairs(fingerprints.Pairs(t.Context()))
+	pairs(wide.Pairs(t.Context()))
+	pairs(signatures.Pairs(t.Context()))
+	pairs(signatures.CandidatePairs(t.Context()))
+	pairs(vectors.Pairs(t.Context()))
+	pairs(VectorPairs(t.Context(), all, 0.3))
+	pairs(PairsBetween(t.Context(), fps[:40], fps[20:90], 8))
+	return lines
+}
+
+// pinnedDamage says how every decoder takes its own output with each byte changed, left out, or the last ones.
+func pinnedDamage(t *testing.T) (lines []string) {
+	f := Fingerprinter{Tokenizer: Words{}}
+	b := DocumentFrequenciesBuilder{Fingerprinter: f}
+	var common BoilerplateBuilder
+	for _, text := range pieces(t, 12) {
+		b.Add(Text(text))
+		common.Add("the same line\n" + text)
+	}
+	var statistics, lines2, fingerprints bytes.Buffer
+	must(b.Build().WriteTo(&statistics))
+	must(common.Build(2).WriteTo(&lines2))
+	err := WriteFingerprints(&fingerprints, "v", func(yield func(Entry[string, Fingerprint128], error) bool) {
+		_ = yield(Entry[string, Fingerprint128]{ID: "a", Value: Fingerprint128{1, 2}}, nil) && yield(Entry[string, Fingerprint128]{ID: "bc", Value: Fingerprint128{3, 4}}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := f.Sign(Text("one two three four five"), MinHash{Values: 16})
+	for name, c := range inOrder(map[string]decoder{
+		"statistics": {statistics.Bytes(), func(b []byte) (any, error) {
+			s, err := ReadDocumentFrequencies(bytes.NewReader(b), &f)
+			if err != nil {
+				return nil, err
+			}
+			return []int{s.Documents(), s.Terms(), s.Frequency("the")}, nil
+		}},
+		"boilerplate": {lines2.Bytes(), func(b []byte) (any, error) {
+			var l Boilerplate
+			n, err := l.ReadFrom(bytes.NewReader(b))
+			return []int{int(n), l.Len()}, err
+		}},
+		"fingerprints": {fingerprints.Bytes(), func(b []byte) (x any, err error) {
+			var all []any
+			err = ReadFingerprints(bytes.NewReader(b), "v", func(id string, fp Fingerprint128) error {
+				all = append(all, id, fp)
+				return nil
+			})
+			return all, err
+		}},
+		"64 bits as text":  {must(Fingerprint64(0x0123456789abcdef).MarshalText()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalText(b); return fp, err }},
+		"128 bits as text": {must(Fingerprint128{1, 0xabcdef}.MarshalText()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalText(b); return fp, err }},
+		"64 bits":          {must(Fingerprint64(0x0123456789abcdef).MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalBinary(b); return fp, err }},
+		"128 bits":         {must(Fingerprint128{1, 0xabcdef}.MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalBinary(b); return fp, err }},
+		"signature":        {must(signature.MarshalBinary()), func(b []byte) (any, error) { var s Signature; err := s.UnmarshalBinary(b); return s, err }},
+		"packed":           {must(signature.Pack(4).MarshalBinary()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalBinary(b); return s, err }},
+		"packed as text":   {must(signature.Pack(2).MarshalText()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalText(b); return s, err }},
+		"kinds":            {must((SameWords | Identical).MarshalText()), func(b []byte) (any, error) { var k Kind; err := k.UnmarshalText(b); return k, err }},
+	}) {
+		say := func(b []byte) {
+			x, err := c.decode(b)
+			if err != nil {
+				x = nil
+			}
+			lines = append(lines, fmt.Sprintf("%s %v %v %v %v", name, x, err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrVersion)))
+		}
+		say(c.good)
+		for i := range c.good[:min(len(c.good), 2000)] {
+			for _, with := range []byte{0, 1, 0x7F, 0x80, 0xFF, c.good[i] + 1, c.good[i] - 1, c.good[i] ^ 0x20} {
+				bad := slices.Clone(c.good)
+				bad[i] = with
+				say(bad)
+			}
+			say(slices.Delete(slices.Clone(c.good), i, i+1))
+			say(slices.Insert(slices.Clone(c.good), i, c.good[i]))
+			say(c.good[:i])
+		}
+	}
+	return lines
+}
+
+// A decoder reads what is good, and says what it is.
+type decoder struct {
+	good   []byte
+	decode func([]byte) (any, error)
+}
+
+// inOrder yields a map in the order of its keys.
+func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (x *index) has(slot uint32) bool { return x.ordinal(slot) != none }
 
 // ordinal returns the ordinal of a slot, or none.
 func (x *index) ordinal(slot uint32) uint32 {
-	if int(slot) >= x.ordinals.Len() {
+	if uint(slot) >= uint(x.ordinals.Len()) { // a guest has the largest slot, which is no int on 32 bits
 		return none
 	}
 	return *x.ordinals.At(slot)
@@ -299,13 +299,13 @@ func (g *Graph) Attach(f *slots.File, settings []uint64, columns [][]byte, conte
 
 // areBelow reports whether all values are below most, or are the other one that may be.
 func areBelow(values []uint32, most int, other uint32) bool {
-	return !slices.ContainsFunc(values, func(v uint32) bool { return int(v) >= most && (v != other || other == 0) })
+	return !slices.ContainsFunc(values, func(v uint32) bool { return uint(v) >= uint(most) && (v != other || other == 0) })
 }
 
 // isList reports whether values may be a part of a list of n entries. In a large bucket, entries of one key are in any order.
 func isList(values []uint64, n int) bool {
 	for i, e := range values {
-		if int(uint32(e)) >= n || i > 0 && e>>32 < values[i-1]>>32 {
+		if uint(uint32(e)) >= uint(n) || i > 0 && e>>32 < values[i-1]>>32 {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ type Lists struct {
 
 // Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone. They must not be changed.
 func (l *Lists) Of(slot uint32) []Near {
-	if int(slot)+1 >= len(l.from) {
+	if uint64(slot)+1 >= uint64(len(l.from)) { // a guest has the largest slot
 		return nil
 	}
 	return l.near[l.from[slot]:l.from[slot+1]]
