@@ -298,7 +298,7 @@ func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool 
 	cells := len(columns[1]) / 4
 	var column slots.Column[uint32]
 	column, ok[1] = slots.In(f, columns[1], cells, func(_ int, values []uint32) bool {
-		return !slices.ContainsFunc(values, func(v uint32) bool { return int(v) > n })
+		return !slices.ContainsFunc(values, func(v uint32) bool { return uint(v) > uint(n) })
 	})
 	if !ok[0] || !ok[1] || cells&(cells-1) != 0 || int(settings[2]) > cells || len(columns[2]) != 4*int(settings[3]) || f.Check(columns[2]) != nil {
 		return false
