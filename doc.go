@@ -19,7 +19,7 @@
 // Each of these finds near-duplicates. They differ in what "near" means and in what they cost:
 //
 //   - A [github.com/neardup/neardup/dedup.Deduplicator] takes texts or records and chooses the features
-//     itself. It says of each pair how similar the two are, how likely they are near-duplicates, and of
+//     itself. For each pair it reports how similar the two are, how likely they are near-duplicates, and of
 //     which [Kind]. It finds revised texts too, tells pages of one template apart, groups what it
 //     finds, explains it, and learns from labelled pairs.
 //   - A [Fingerprint64] or [Fingerprint128] is the SimHash of a text. Texts with nearly the same
@@ -53,27 +53,27 @@
 //
 // Fingerprints can be compared only if they were made in the same way. [Fingerprinter.Version] says in
 // one line how they were made, down to the digest of a dictionary. [WriteFingerprints] and
-// [ReadFingerprints] keep that line with the fingerprints. If you keep fingerprints elsewhere, keep
-// the line beside them and check it with [Fingerprinter.CheckVersion]. The line, the fingerprints and
+// [ReadFingerprints] keep that line with the fingerprints. If you keep fingerprints elsewhere, keep the
+// line with them and check it with [Fingerprinter.CheckVersion]. The line, the fingerprints and
 // the signatures are the same on every platform and with every toolchain.
 //
 // # What it misses
 //
 // An index and a join of fingerprints or vectors find everything within the distance or above the
-// similarity. A [SignatureIndex] estimates, and it misses some pairs; a Deduplicator misses few: of
-// the pairs that share half of their pairs of words, one in 270 is never compared. Whether near texts are near-duplicates must be measured.
-// Fingerprints of 64 bits at the usual distance of 3 find copies and light edits: with the default
-// features 81 % of the pairs of releases of English manual pages, and 35 % of the pairs of draft and
+// similarity. A [SignatureIndex] estimates similarities, and misses some pairs; a Deduplicator misses few: of
+// the pairs that share half of their pairs of words, one in 270 is never compared. How many near texts are really
+// near-duplicates must be measured. Fingerprints of 64 bits at the usual distance of 3 find copies and light edits: with the
+// default features 81 % of the pairs of releases of English manual pages, and 35 % of the pairs of draft and
 // published text of Chinese articles, both at a precision above 99 %. A Deduplicator has an F1 of
 // 0.99 on both if its function is fitted to neither. The folder docs has the tables.
 //
-// Short texts have few features, so one changed word moves many bits. A text without letters, digits
-// and emoji has fingerprint 0, which means nothing.
+// Short texts have few features, so one changed word moves many bits. A text without letters, digits and
+// emoji has the fingerprint 0, which says nothing about it.
 //
 // # Errors and misuse
 //
-// What can go wrong at run time is an error: files, contexts, values that come from outside, and
-// options, which the constructors check. Look for sentinel errors with [errors.Is].
+// Failures at run time are returned as errors: those of files, contexts, values that come from
+// outside, and options, which the constructors check. Look for sentinel errors with [errors.Is].
 //
 // Programming errors panic. The message begins with "neardup:" and says what is
 // wrong:
@@ -84,7 +84,7 @@
 //   - A method is called on the zero value of a type that has a constructor and says that its zero
 //     value is not usable.
 //
-// No text panics: any bytes are a valid text.
+// No text causes a panic: any bytes are a valid text.
 //
 // # Conventions
 //

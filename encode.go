@@ -27,8 +27,8 @@ import (
 // A fingerprint alone does not say how it was made. Store Fingerprinter.Version beside
 // fingerprints; WriteFingerprints does so. A failed decode leaves its receiver unchanged.
 
-// String returns 16 lower-case hexadecimal digits. Print fingerprints with %v or %s: %x would print
-// the hexadecimal digits of these digits.
+// String returns 16 lower-case hexadecimal digits. Print fingerprints with %v or %s: %x would encode
+// these digits once more.
 func (a Fingerprint64) String() string { return string(a.appendHex(nil)) }
 
 // String returns 32 lower-case hexadecimal digits; see [Fingerprint64.String].
@@ -94,7 +94,7 @@ func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), 
 func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]. It reads what String or Bits returned: 16 hexadecimal or 64 binary
-// digits. Hexadecimal digits may be of either case. Anything else is an error, even signs, prefixes and white space.
+// digits. Hexadecimal digits may be of either case. Anything else is an error, including signs, prefixes and white space.
 func (a *Fingerprint64) UnmarshalText(text []byte) error {
 	fp, err := parseFingerprint[Fingerprint64](string(text))
 	if err == nil {
@@ -299,8 +299,8 @@ var errPacked = errors.New("neardup: the bytes are no packed signature")
 // of the Fingerprinter that made them. The file is binary and checksummed. A record takes about 9
 // bytes, or 17 for 128 bits, and the id.
 //
-// An id is any string of at most 64 KiB. Ids need not be unique; it is up to the caller. A longer
-// id, a version that is not one, a failed write, and what the sequence yields are errors. After an
+// An id is any string of at most 64 KiB. Ids need not be unique; that is up to the caller. A longer id,
+// an invalid version, a failed write, and an error from the sequence are errors. After an
 // error the file is incomplete, and [ReadFingerprints] will say so.
 //
 //	version, err := f.Version()

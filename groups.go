@@ -31,9 +31,9 @@ const (
 )
 
 // GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each vertex, the vertex
-// that represents its group; a vertex alone represents itself. The order of pairs does not matter. A pair with a
-// position outside 0 to n−1 panics. An unknown Linkage is an error. An error from pairs is
-// returned; the result then lacks links.
+// that represents its group; a vertex alone represents itself. The order of pairs does not matter. GroupPairs panics if
+// a pair has a position outside 0 to n−1. An unknown Linkage is an error. An error from pairs is returned; the result
+// may then lack links.
 //
 // before reports whether vertex i should represent a group rather than vertex j. It must be a strict weak order;
 // vertices that it does not distinguish are taken in ascending order, as all are if it is nil. Several goroutines may
@@ -92,8 +92,8 @@ func (l Linkage) check() error {
 // alone. If the context ends early, Components returns its error and a result that may lack links.
 //
 // It is [GroupPairs] of [Pairs] with [SingleLinkage], except that equal fingerprints are taken together first, so a
-// million copies of one page cost no more than other input. It takes time and memory like Pairs. Fingerprints of one
-// cluster may be far apart. fps must not change meanwhile.
+// million copies of one page cost no more than other input. It takes as much time and memory as Pairs. Fingerprints of
+// one cluster may be far apart. fps must not change meanwhile.
 func Components[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
 	if k < 0 {
 		label := make([]int, len(fps))

@@ -36,8 +36,8 @@ type hashKey struct {
 	check string // 16 hexadecimal digits, by which versions tell secrets apart
 }
 
-// HashFeature returns the hash of a feature of one's own: xxh3 of its bytes, without a seed. A Fingerprinter with the zero Hash hashes
-// features to it in sets, signatures and fingerprints of 64 bits, and one without a [SeededHash] in vectors.
+// HashFeature returns the hash of a feature of your own: xxh3 of its bytes, without a seed. A Fingerprinter with the zero
+// Hash uses the same hash in sets, signatures and fingerprints of 64 bits, and one without a [SeededHash] uses it in vectors.
 func HashFeature(feature string) uint64 { return xxh3.HashString(feature) }
 
 // SeededHash returns xxh3 with a seed derived from a secret, for texts by people who would gain

@@ -38,7 +38,7 @@ import (
 
 // An Index finds, among stored fingerprints, all that are within a fixed Hamming distance of a
 // query, each once, under the caller's own ids. Within the distance it misses nothing, whatever its
-// size, its options and the fingerprints in it. That is a theorem, the pigeonhole principle.
+// size, its options and the fingerprints in it. That follows from the pigeonhole principle.
 //
 // It extends the index of june 2013 §3, Wang 2019 §1 and §2.3, and Li 2015 §2. https://github.com/neardup/neardup/blob/main/docs/index.md
 // explains how it searches, how long that takes, and which options there are.
@@ -173,7 +173,7 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
 
 // Get returns the fingerprint that is stored under an id, and whether there is one. It looks
-// through the latest changes, of which there are some hundreds at most.
+// through the latest changes, of which there are at most a few hundred.
 func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
 	e, ok, err := ix.s.Get(id)
 	if ok {
@@ -424,7 +424,7 @@ func (ix *Index[ID, F]) add(id ID, fp F) error {
 // AddAll adds many fingerprints as if by calling Add for each, except that readers see all of them
 // at once. It rebuilds the whole index with them, like Compact. That is much faster than adding one
 // by one if they are more than about a hundredth of what is stored. In an index with files, they
-// are on the disk when AddAll returns nil. After any error, also that of the context, the index is
+// are on the disk when AddAll returns nil. After any error, including that of the context, the index is
 // as it was. The sequence must not change the index: that would deadlock.
 func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {

@@ -150,8 +150,8 @@ type Markers struct {
 	// Sentence extends the effect to sentences: every feature that occurs in a sentence with a
 	// marker gets Factor, in all its occurrences. Without it, only a feature that is or contains a
 	// marker gets Factor; that is what Zhang 2020 literally says. Then no marker may be a stop word
-	// of the tokenizer, which would remove it before it is weighed: that is an error, or a panic
-	// where there is none. [Lexicon.Without] makes such a list of stop words.
+	// of the tokenizer, which would remove it before it is weighed: that is an error, or a panic in
+	// methods that return none. [Lexicon.Without] makes such a list of stop words.
 	//
 	// A sentence ends at 。！？；, at the end of a line, and at . ! ? ; before a space or tab. All
 	// Markers with Sentence in one weight must have the same Lexicon. They cannot weigh a text in

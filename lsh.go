@@ -41,8 +41,8 @@ import (
 // Compact build the form that is searched fastest.
 //
 // With 128 values, 32 bands and an id of 64 bits, a signature takes 690 to 722 bytes, 512 of them
-// for its values; [SignatureIndexOptions].Bits makes it smaller. While signatures are added one by
-// one, the index reserves a kilobyte each for as many more as it holds, up to 65,536. While parts
+// for its values; [SignatureIndexOptions].Bits makes it smaller. While signatures are added one by one,
+// the index reserves memory for as many more as it holds (at most 65,536, a kilobyte each). While parts
 // are rebuilt it takes twice the memory. An index holds at most 2³⁰ signatures; adding more is an
 // error.
 //
@@ -178,7 +178,7 @@ func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
 
 // AddAll adds many signatures as if by calling Add for each, except that readers see all of them at
 // once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
-// the disk when AddAll returns nil. After any error, also that of the context, the index is as it
+// the disk when AddAll returns nil. After any error, including that of the context, the index is as it
 // was. The sequence must not change the index: that would deadlock.
 func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[ID, Signature]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
@@ -225,7 +225,7 @@ func (ix *SignatureIndex[ID]) DeleteFunc(del func(Entry[ID, Signature]) bool) (i
 // Candidates yields all signatures that agree with s in at least one band, each once, in no
 // particular order. Nothing was verified: Similarity is the Jaccard similarity as estimated from
 // the two signatures, and with Bits below 32 it may be a little below 0. An error comes last, with
-// an empty Match: that of the index or of the context, or that s has another length than the signatures
+// an empty Match: that of the index or of the context, or one for an s of another length than the signatures
 // of the index.
 func (ix *SignatureIndex[ID]) Candidates(ctx context.Context, s Signature) iter.Seq2[Match[ID], error] {
 	return ix.atLeast(ctx, s, math.Inf(-1))
@@ -380,7 +380,7 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(ctx context.Context, id ID, s Signatu
 // but depends only on the calls made so far. An error of the index or of the context comes last,
 // with an empty Pair.
 //
-// m signatures that share a band are m(m−1)/2 pairs. It uses all processors. It copies all
+// m signatures that share a band make m(m−1)/2 pairs. It uses all processors. It copies all
 // signatures, unless the index is as Compact or AddAll left it.
 func (ix *SignatureIndex[ID]) CandidatePairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return ix.pairSeq(ctx, math.Inf(-1))
@@ -514,8 +514,8 @@ func (ix *SignatureIndex[ID]) whole(v store.View[ID, *minhash.Tables]) (t *minha
 // fewer false candidates.
 type Banding struct{ Bands, Rows int }
 
-// Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become candidates. It leaves out that different
-// values may be equal by chance. It is the same on every platform.
+// Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become candidates. It does not account
+// for different values that are equal by chance. It is the same on every platform.
 func (b Banding) Probability(similarity float64) float64 {
 	if !(similarity >= 0 && similarity <= 1) {
 		panic(fmt.Sprintf("neardup: a similarity of %v is not from 0 to 1", similarity))

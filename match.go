@@ -20,8 +20,8 @@ type Text string
 func (Text) document()   {}
 func (Record) document() {}
 
-// A Match is a stored document that is near the query. That it is near was verified, except that the similarity of
-// signatures is an estimate.
+// A Match is a stored document that is near the query. The distance or similarity was computed exactly, except that the
+// similarity of signatures is an estimate.
 type Match[ID comparable] struct {
 	ID ID
 
@@ -32,13 +32,13 @@ type Match[ID comparable] struct {
 	// fingerprints.
 	Similarity float64
 
-	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of package dedup only,
-	// and 0 elsewhere.
+	// Kind says how two documents differ, and Probability how likely they are near-duplicates. Only package dedup sets
+	// them; elsewhere they are 0.
 	Kind        Kind
 	Probability float64
 }
 
-// A Pair is two documents that are near each other, by id or by position. Where both are of one collection, A comes
+// A Pair is two documents that are near each other, by id or by position. If both are from one collection, A comes
 // before B in the order of adding, or by position. The other fields are those of a [Match].
 type Pair[ID comparable] struct {
 	A, B        ID
@@ -48,7 +48,7 @@ type Pair[ID comparable] struct {
 	Probability float64
 }
 
-// A Group is documents that are near-duplicates of each other.
+// A Group is a set of near-duplicate documents.
 type Group[ID comparable] struct {
 	Keep    ID   // the member that represents the group
 	Members []ID // all members in the order of adding, Keep included
@@ -61,7 +61,7 @@ type Group[ID comparable] struct {
 // An Entry is a stored document, and what is stored of it.
 type Entry[ID comparable, V any] struct {
 	ID    ID
-	Value V // the fingerprint, the signature or the vector; DeleteFunc has only fingerprints
+	Value V // the fingerprint, the signature or the vector; in DeleteFunc, only fingerprints are set
 
 	// Added is when the document was added, in whole seconds by the clock of the machine. If the clock was set back in
 	// between, a document counts as added no earlier than the ones before it.
@@ -74,7 +74,7 @@ func (m Match[ID]) String() string {
 	return fmt.Sprint(m.ID) + nearness(m.Distance, m.Similarity, m.Probability, m.Kind)
 }
 
-// String is that of a [Match], with both documents: "a, b at distance 2".
+// String is like that of a [Match], with both documents: "a, b at distance 2".
 func (p Pair[ID]) String() string {
 	return fmt.Sprint(p.A, ", ", p.B) + nearness(p.Distance, p.Similarity, p.Probability, p.Kind)
 }
@@ -102,8 +102,8 @@ const (
 	SameWords
 
 	// SameForm: the documents are one form that is filled in differently, or pages of one template: what they have in
-	// common, many documents have in common. A form is a text with slots that at least four documents that are alike
-	// fill in with other words. A slot is where these documents continue in at least four ways after
+	// common, many other documents share. A form is a text with slots that at least four similar documents fill in with
+	// different words. A slot is where these documents continue in at least four ways after
 	// the same six words, and agree again in the next six. Outside the slots, the two have the same
 	// words except for figures; that is at least half of each. Of the words in the slots they have at most three quarters in common.
 	// Without slots, the figures count as what is filled in, if at least one word in 32 is a figure. Two documents are
@@ -111,8 +111,8 @@ const (
 	// are taken into account.
 	SameForm
 
-	// SameExceptNumbers: the words are the same but for figures, and the documents are of no form. A figure is a word
-	// with a digit, a Chinese numeral, an English name of a month or a day of the week, or a word of a web or mail
+	// SameExceptNumbers: the words are the same except for figures, and the documents are not of one form. A figure is a
+	// word with a digit, a Chinese numeral, an English name of a month or a day of the week, or a word of a web or mail
 	// address. A run of figures counts as one.
 	SameExceptNumbers
 

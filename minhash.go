@@ -29,14 +29,14 @@ import (
 
 // A MinHash says how sets of features become signatures of Values numbers. Two sets agree in each number with a
 // probability that is their Jaccard similarity (Broder 1997; Wang 2019 §2.1, where the sets are keywords, tags and
-// references). The zero value is ready to use. Signatures compare only if the same MinHash made them from features made
-// in the same way; see [MinHash.Version].
+// references). The zero value is ready to use. Signatures can be compared only if the same MinHash made them from features
+// made in the same way; see [MinHash.Version].
 //
-// The usual way takes n + Values steps for n features. One permutation of all hashes is cut into Values bins,
+// The default method takes n + Values steps for n features. One permutation of all hashes is cut into Values bins,
 // and each bin keeps its smallest hash (one permutation hashing: Li, Owen and Zhang 2012). A bin without a feature
 // borrows the value of another bin, by a rule that keeps the probability (optimal densification: Shrivastava 2017, but
 // in bounded time; see [Signature]). This is as exact as Permutations. It is more exact for sets with fewer features
-// than values: the error is then 0.6 to 0.9 times the theoretical one, and mostly 0.75 times.
+// than values: the error is then 0.6 to 0.9 times the theoretical one, usually 0.75 times.
 type MinHash struct {
 	// Values is the length of signatures, 16 to 4096; 0 means 128. With other numbers, methods that return no error
 	// panic.
@@ -49,7 +49,7 @@ type MinHash struct {
 
 // A Signature is the MinHash values of a set: numbers of 31 bits. Bit 31 is set in values that were borrowed from
 // another bin because their own bin has no feature. The values of the empty set are all 2³²−1. Signatures are the same
-// on every platform. Signatures that were made in different ways do not compare ([MinHash.Version]).
+// on every platform. Signatures that were made in different ways cannot be compared ([MinHash.Version]).
 //
 // A Signature belongs to the caller. Methods only read it, except Merge and UnmarshalBinary.
 type Signature []uint32
@@ -74,7 +74,7 @@ func (m MinHash) values() int {
 }
 
 // Banding returns the banding that a [SignatureIndex] of signatures of m uses for a similarity, above 0 and at most 1.
-// It counts a false candidate as a tenth of a missed match. It takes some 100 µs for 128 values, and panics if the
+// It counts a false candidate as a tenth of a missed match. It takes about 100 µs for 128 values, and panics if the
 // similarity is out of range.
 func (m MinHash) Banding(similarity float64) Banding {
 	return Banding(minhash.BestBanding(m.values(), similarity, minhash.Price))
@@ -101,7 +101,7 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 // Values is out of range.
 func (m MinHash) Sign(hashes []uint64) Signature { return m.AppendSign(nil, hashes) }
 
-// AppendSign appends what [MinHash.Sign] returns to a slice. For small sets, new memory takes longer than the rest.
+// AppendSign appends what [MinHash.Sign] returns to a slice. For small sets, the allocation takes longer than the rest.
 func (m MinHash) AppendSign(to Signature, hashes []uint64) Signature {
 	to = append(to, minhash.Empty(m.values())...)
 	minhash.Sign(to[len(to)-m.values():], hashes, m.Permutations)
@@ -167,8 +167,8 @@ func (s Signature) Containment(other Signature) float64 {
 
 // A PackedSignature keeps only some bits of each value of a signature (b-bit minwise hashing: Li and König 2010). 128
 // values of 1 bit take 16 bytes. Packed signatures can be compared, but not merged, and they give no containment.
-// They are immutable, and safe for concurrent use. The zero value is of no set: it compares as NaN, and what it
-// marshals to cannot be read.
+// They are immutable, and safe for concurrent use. The zero value stands for no set: its similarity to anything is
+// NaN, and its marshalled form cannot be read.
 type PackedSignature struct {
 	words  []uint64 // values from the lowest bits up; no value is split across two words
 	values int      // their number
@@ -220,7 +220,7 @@ func NewSet(hashes []uint64) Set {
 	return slices.Clip(slices.Compact(hashes))
 }
 
-// SetOf returns the set of some strings, for example the keywords, tags and references of a document. If a string may
+// SetOf returns the set of the given strings, for example the keywords, tags and references of a document. If a string may
 // be of two kinds, put the kind before it ("tag:go"). The hash is that of [HashFeature].
 func SetOf(items ...string) Set {
 	hashes := make([]uint64, len(items))

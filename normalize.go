@@ -14,7 +14,7 @@ import (
 // have in common. internal/clean/steps.go does the work.
 
 // A Normalizer rewrites a text before it is cut into tokens, so that differences that do not matter to you disappear.
-// The zero value changes nothing. The steps that are set are taken in the order of the fields. All of them except HTML
+// The zero value changes nothing. The steps that are set are applied in the order of the fields. All of them except HTML
 // work on one line at a time; a line of more than 64 KiB is cut.
 //
 // The tokenizers of this package ignore case, width, punctuation, white space and canonical forms anyway. So they need
@@ -22,8 +22,8 @@ import (
 // FormWidth only to find addresses, dates and numbers in full-width characters. What each step does to real texts:
 // https://github.com/neardup/neardup/blob/main/docs/text.md.
 //
-// Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is an error where a
-// function can return one, as in [Fingerprinter.Version], and makes the others panic.
+// Positions of tokens refer to the result of the Normalizer. An unknown Form or Treatment is an error where a function
+// can return one, as in [Fingerprinter.Version], and makes the other functions panic.
 type Normalizer struct {
 	// HTML reads the text as an HTML page in UTF-8 and reduces it to what the page shows, with a line for each block.
 	// It leaves out scripts, styles, comments, and content for browsers without scripts, and resolves character
@@ -75,7 +75,7 @@ const (
 )
 
 // Normalize returns the rewritten text. It takes time linear in the text, whatever the text is, and is safe for
-// concurrent use. It panics if a Form or a Treatment has no name.
+// concurrent use. It panics if a Form or a Treatment is unknown.
 func (n *Normalizer) Normalize(text string) string {
 	return n.steps().Apply(text)
 }
@@ -147,7 +147,7 @@ type BoilerplateBuilder struct {
 type lineCount struct{ documents, last uint32 }
 
 // Add counts the lines of a document. The order of the documents does not matter. There may be up to 2³²−1 of them. It
-// panics if the Normalizer is wrong.
+// panics if the Normalizer is not valid.
 func (b *BoilerplateBuilder) Add(text string) {
 	if b.lines == nil {
 		b.lines = make(map[uint64]lineCount)
@@ -186,7 +186,7 @@ func (b *BoilerplateBuilder) Merge(other *BoilerplateBuilder) {
 // Documents returns the number of documents added so far.
 func (b *BoilerplateBuilder) Documents() int { return int(b.documents) }
 
-// Build returns the lines that occur in at least min documents. A min below 2 means 2. The builder may be used further.
+// Build returns the lines that occur in at least min documents. A min below 2 means 2. The builder stays usable.
 //
 // Copies of one document have all lines in common. So min should be larger than the largest group of near-duplicates
 // you expect, and equal texts should be added only once.
@@ -216,8 +216,8 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 }
 
 // ReadFrom reads what [Boilerplate.WriteTo] wrote, in place of what b has. It reads r to the end. The errors are those
-// of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this package wrote the file. After
-// one, b is as it was. The file does not say which Normalizer it was made for.
+// of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this package wrote the file. After an
+// error, b is unchanged. The file does not say which Normalizer it was made for.
 func (b *Boilerplate) ReadFrom(r io.Reader) (int64, error) {
 	read := format.Counter{W: io.Discard}
 	f, err := format.NewReader(io.TeeReader(r, &read), "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")

@@ -14,14 +14,14 @@ import (
 // same. If the context ends, its error comes last, with an empty Pair. fps must not change while the
 // loop runs.
 //
-// A negative k gives no pairs; a k of the full width or more gives all. More than 2³²−1
-// fingerprints panic.
+// A negative k gives no pairs; a k of the full width or more gives all. Pairs panics for
+// more than 2³²−1 fingerprints.
 //
 // It uses all processors ([runtime.GOMAXPROCS]), and memory for three times fps, fps included. For
 // one million random fingerprints it takes 40 ms at k = 3 on one processor. As k grows the blocks
-// become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, about ten a nanosecond. m
-// equal fingerprints have m(m−1)/2 pairs; [Components] does not spell them out. It is the pigeonhole
-// principle of june 2013 §3, applied again within large buckets, as Wang 2019 §2.3 does once.
+// become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, about ten a nanosecond. m equal
+// fingerprints have m(m−1)/2 pairs; [Components] does not list them. It uses the pigeonhole principle of
+// june 2013 §3, and uses it again within large buckets, as Wang 2019 §2.3 does once.
 func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq2[Pair[int], error] {
 	return pairs(ctx, fps, nil, k)
 }

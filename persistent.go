@@ -51,15 +51,15 @@ func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 // Compact rebuilds the index as a single part, without what was deleted. This form is searched
 // fastest and takes the least memory. In an index with files, it is written as a new snapshot, and
 // all changes are on the disk when Compact returns nil. If Compact fails, the index is as it was. It
-// looks at the context before and after it builds. Searches may run meanwhile; changes wait.
+// checks the context before and after it builds. Searches may run meanwhile; changes wait.
 func (p *persistent) Compact(ctx context.Context) error {
 	p.made()
 	return p.store.Compact(ctx)
 }
 
-// Sync writes all changes made by calls that have returned. They are then on the disk. If the journal then has more than 65,536
-// changes, and more than half as many as documents are stored, Sync calls Compact and takes as
-// long. It does nothing for an index in memory.
+// Sync writes to the disk all changes made by calls that have returned. If the journal then has more than 65,536 changes, and
+// more than half as many as there are documents, Sync calls Compact and takes as long. It does nothing for an index in
+// memory.
 func (p *persistent) Sync() error {
 	p.made()
 	return p.store.Sync()
@@ -90,7 +90,7 @@ func (p *persistent) Verify() error {
 }
 
 // Lost says what was dropped when the files were opened, or returns nil: what a killed program or a power failure left
-// unfinished at the end of the journal. It was not synced; but a disk that loses synced changes leaves the same zeros.
+// unfinished at the end of the journal. It was not synced, unless a disk has lost synced changes: that looks the same.
 func (p *persistent) Lost() error {
 	p.made()
 	return p.store.Lost()

@@ -22,7 +22,7 @@ import (
 // rows of database/sql.
 //
 // The Fields of a [Fingerprinter] say which features a record has. Its methods panic if it has none.
-// A feature weighs what the Weight of the Fingerprinter says of its occurrences in the record, times
+// A feature weighs what the Weight of the Fingerprinter returns for its occurrences in the record, times
 // the mean weight of the fields that it occurs in. A record has no title and no sentences.
 //
 // Records are short. If one of ten values changes, the fingerprint moves by as many bits as that of
@@ -38,12 +38,12 @@ type Field struct {
 	Name string
 
 	// Large says that the values are texts: they are rewritten by the Normalizer of the
-	// Fingerprinter, cut into features, and weighed by term frequency. Otherwise values are short:
+	// Fingerprinter, cut into features, and weighted by term frequency. Otherwise values are short:
 	// names, numbers, dates.
 	Large bool
 
-	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones, the
-	// constants of Li 2015. It is not negative. If several fields have the same feature, their
+	// Weight is how much each feature counts. 0 means 2 for short values and 1 for large ones, the
+	// constants of Li 2015. It must not be negative. If several fields have the same feature, their
 	// weights add up.
 	Weight float64
 
@@ -59,7 +59,7 @@ type Field struct {
 	// Form is the canonical form in which values are written before they are compared, so that
 	// values that mean the same are equal. A large value is left as it is if Form is TextValue,
 	// because its tokenizer folds it anyway. Country is the country calling code that PhoneValue
-	// takes away, such as "86"; other forms ignore it.
+	// removes, such as "86"; other forms ignore it.
 	Form    ValueForm
 	Country string
 }

@@ -17,14 +17,14 @@ import (
 // Letters and numbers of other scripts are words as in [Words], but are cut only at the end of a sentence. Everything
 // that is neither letter, number, mark nor emoji is skipped, unless the dictionary has a word with it ("c++"). Words
 // are looked up as they are written, except that the case of ASCII letters does not matter, and are folded afterwards.
-// A [Normalizer] can fold the text before.
+// A [Normalizer] can fold the text beforehand.
 //
 // It takes the most probable sequence of words: the shortest path, like Segment of gse, without the hidden Markov
 // model. Its costs are integers, so the words are the same on every platform, and it allocates only for what it folds.
 // It works sentence by sentence, so a change in one sentence does not move the words of another. A sentence ends at
 // 。！？；, at a control character such as the end of a line, and after 4096 bytes.
 //
-// Make a Segmenter with [NewSegmenter]: a zero one panics. It is safe for concurrent use. It is the only thing in this
+// Make a Segmenter with [NewSegmenter]: the zero value panics. It is safe for concurrent use. It is the only thing in this
 // package that links the dictionary, which adds 33 MB to a binary.
 type Segmenter struct {
 	dict   *chinese.Dictionary // nil in a zero Segmenter

@@ -32,8 +32,8 @@ import (
 //
 // A text without features (an empty text, or one of punctuation only) has the fingerprint 0, or all
 // ones if [Fingerprinter.TiesOne] is set. A text with features hardly ever has it: with an even
-// number of them ties are frequent, so of texts of two features of the same weight one in 10⁸ has it,
-// and others one in 2⁶⁴. So read 0 as "nothing to compare": two such texts are at distance 0, but
+// number of them ties are frequent, so of texts of two features of the same weight one in 10⁸ has it, and
+// of other texts one in 2⁶⁴. So read 0 as "nothing to compare": two such texts are at distance 0, but
 // that does not make them alike.
 type Fingerprint64 uint64
 
@@ -121,8 +121,8 @@ func width[F Fingerprint]() int {
 
 // A Fingerprinter turns texts into SimHash fingerprints (Charikar 2002; Wang 2016, june 2013, Wang
 // 2019, Li 2015, Zhang 2020). It cuts a text into features and hashes each of them. Each hash votes
-// on every bit with the weight of its feature: for 1 where its own bit is set, else for 0. The
-// fingerprint has the majority of the votes.
+// on every bit with the weight of its feature: for 1 where its own bit is set, else for 0. Each bit of
+// the fingerprint follows the majority of its votes.
 //
 // The zero value is ready to use and is what [Sum64] uses. Several goroutines may use
 // one Fingerprinter at once if they may call its Tokenizer, Weight and Hash at once. Its fields
@@ -182,7 +182,7 @@ func (f *Fingerprinter) Sum128(doc Document) Fingerprint128 {
 
 // Accumulate64 adds the features of a document to a. Use it to fingerprint a document in parts, such
 // as its title, its body and its paragraphs. The result does not depend on the order of the parts. No
-// feature spans two of them, and each part is weighed as a document of its own.
+// feature spans two of them, and each part is weighted as a document of its own.
 func (f *Fingerprinter) Accumulate64(a *Accumulator64, doc Document) {
 	r := f.extractor(toSum64)
 	r.document(doc)

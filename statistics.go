@@ -21,8 +21,8 @@ import (
 // distinct ones, and computes the weights once per rank: looking up a weight is one probe of the
 // table and one of a small array.
 
-// DocumentFrequencies are those of a corpus: how many documents it has, and how many of
-// them have each feature. [DocumentFrequenciesBuilder.Build] and [ReadDocumentFrequencies] make them. They do not
+// DocumentFrequencies are the statistics of a corpus: how many documents it has, and how many of them have each
+// feature. [DocumentFrequenciesBuilder.Build] and [ReadDocumentFrequencies] make them. They do not
 // change and are safe for concurrent use. They take 15 to 19 bytes of memory for each feature.
 //
 // Features are identified by a 64-bit hash. A feature shares the count of another one with a
@@ -82,7 +82,7 @@ func (b *DocumentFrequenciesBuilder) Add(doc Document) {
 	r.release()
 }
 
-// Merge adds the counts of other, which must be about other documents. It is an [ErrVersion] if
+// Merge adds the counts of other, which must be about other documents. It returns an [ErrVersion] if
 // they were made with other settings than those of b, and an error if there are more than 2³²−1
 // documents together. After an error, b is unchanged.
 func (b *DocumentFrequenciesBuilder) Merge(other *DocumentFrequencies) error {
@@ -112,10 +112,10 @@ func (b *DocumentFrequenciesBuilder) Terms() int { return b.table.Len() }
 // An [IDF] cannot tell a forgotten feature from an unknown one. It weighs both like features of the
 // largest frequency that was forgotten.
 //
-// Call Prune right before Build to make the statistics smaller. Call it earlier too if a corpus
-// without end would take too much memory. Then a forgotten feature that occurs again is counted
-// from 0. So frequencies may be too low, by at most the sum of what the calls forgot, and they
-// depend on where among the documents the calls were.
+// Call Prune right before Build to make the statistics smaller. Call it earlier too if an endless
+// corpus would take too much memory. Then a forgotten feature that occurs again is counted from 0.
+// So frequencies may be too low, by at most the sum of what the calls forgot, and they depend on
+// when Prune was called.
 func (b *DocumentFrequenciesBuilder) Prune(min, most int) {
 	least := uint32(max(0, min))
 	if most > 0 {
@@ -248,7 +248,7 @@ func (s *DocumentFrequencies) WriteTo(w io.Writer) (int64, error) {
 }
 
 // ReadDocumentFrequencies reads what [DocumentFrequencies.WriteTo] wrote, for the features of f. It reads r to the
-// end. It is an [ErrVersion] if the statistics were made with other settings. Other errors are
+// end. It returns an [ErrVersion] if the statistics were made with other settings. Other errors are
 // those of [ReadFingerprints].
 func ReadDocumentFrequencies(r io.Reader, f *Fingerprinter) (*DocumentFrequencies, error) {
 	b := DocumentFrequenciesBuilder{Fingerprinter: *f}

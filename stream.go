@@ -24,7 +24,7 @@ import (
 //	_, err = io.Copy(s, file)
 //	fp := s.Sum()
 //
-// Memory is bounded by some hundred kilobytes, whatever the text, or a few megabytes at worst if a
+// Memory is bounded by a few hundred kilobytes, whatever the text, or a few megabytes at worst if a
 // Normalizer makes the text longer. Only a [Weight] that is not linear needs more: 30 to 150 bytes
 // for each distinct feature of the text. A Stream can read one text after the other. It is not safe
 // for concurrent use.
@@ -33,9 +33,9 @@ type Stream[F Fingerprint] struct{ textStream }
 // NewStream returns a Stream for fingerprints of f. It copies f, but what f refers to must not
 // change.
 //
-// A tokenizer that is not of this package is an error, because it is unknown where it allows a text
-// to be cut: cut the text yourself and add the parts to one accumulator
-// ([Fingerprinter.Accumulate64]). [Markers] with Sentence are an error too, because they need the
+// A tokenizer that is not of this package is an error, because it is unknown where a text may be cut for
+// it: cut the text yourself and add the parts to one accumulator ([Fingerprinter.Accumulate64]).
+// [Markers] with Sentence are an error too, because they need the
 // whole text, and so is a Fingerprinter that [Fingerprinter.Version] would refuse for its
 // Normalizer or Weight.
 func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {

@@ -23,7 +23,7 @@ import (
 // A Token is a feature of a text: a word, a character n-gram or a shingle.
 type Token struct {
 	// Text is the token in the form in which it is compared. Tokenizers of this package fold it, and put one space
-	// between the words of a shingle. You may keep it, but it may share its memory with some thousand other tokens:
+	// between the words of a shingle. You may keep it, but it may share its memory with about a thousand other tokens:
 	// clone what you keep for long.
 	Text string
 
@@ -31,7 +31,7 @@ type Token struct {
 	POS string
 
 	// Start and End delimit the bytes of the text that the token was made from, End exclusive. Ignored characters right
-	// behind the token, such as soft hyphens, belong to it. If a [Normalizer] rewrites the text, these are positions in
+	// after the token, such as soft hyphens, belong to it. If a [Normalizer] rewrites the text, these are positions in
 	// its result.
 	Start, End int
 }
@@ -41,9 +41,9 @@ type Token struct {
 //
 // The tokenizers of this package keep letters, numbers, combining marks and emoji, and skip everything else, invalid
 // UTF-8 included. A mark belongs to the character before it. Characters that differ only in case, width, font or code
-// are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and the radical ⼈ is 人. Canonically equivalent texts have the same tokens,
-// in Normalization Form C, unless a word has nearly 128 bytes or a character more than 30 marks: é is one character, or
-// e and an accent. Characters that show nothing of their own are ignored, such as soft hyphens, joiners, variation
+// are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and the radical ⼈ is 人. Canonically equivalent texts have the same tokens, in
+// Normalization Form C, whether é is one character, or e and an accent, except in words of nearly 128 bytes and characters
+// of more than 30 marks. Invisible characters and modifiers are ignored, such as soft hyphens, joiners, variation
 // selectors, skin tones, and marks without a character before them. These classes are frozen in tables of Unicode 15.0
 // and do not depend on the toolchain. The tokenizers take time linear in the text and allocate nothing per token.
 type Tokenizer interface {
@@ -63,7 +63,7 @@ type Words struct {
 // Tokens implements [Tokenizer].
 func (w Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, w.StopWords, text) }
 
-// NGrams yields every run of N consecutive characters. Skipped characters are left out first: "It's" has the one
+// NGrams yields every run of N consecutive characters. Skipped characters are left out first: "It's" has the single
 // trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder et al. 1997); a text of fewer than N
 // characters is itself the only one, unless it is empty. A mark counts together with the character it belongs to.
 type NGrams struct {

@@ -110,13 +110,9 @@ func sameTokenizer(a, b Tokenizer) bool {
 		return ok && a.StopWords.id() == b.StopWords.id()
 	case *Segmenter:
 		b, ok := b.(*Segmenter)
-		return ok && sameSegmenter(a, b)
+		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
 	}
 	return reflect.TypeOf(a) == reflect.TypeOf(b)
-}
-
-func sameSegmenter(a, b *Segmenter) bool {
-	return a == b || a != nil && b != nil && a.digest == b.digest
 }
 
 // sameField reports whether two fields are equal. Splits are compared by sameTokenizer, because an
@@ -251,7 +247,7 @@ var (
 // It is an error if [Fingerprinter.Check] returns one, or if f has code of the caller's own and Custom
 // does not name it.
 //
-// Store the version beside fingerprints, as [WriteFingerprints] does, and compare it by
+// Store the version with the fingerprints, as [WriteFingerprints] does, and compare it by
 // [Fingerprinter.CheckVersion].
 func (f *Fingerprinter) Version() (string, error) {
 	of := f.features()

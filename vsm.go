@@ -24,7 +24,7 @@ import (
 
 // A Term is a feature of a document and its weight there.
 type Term struct {
-	Feature uint64  // the hash by which DocumentFrequencies know the feature too; never 0
+	Feature uint64  // the hash that identifies the feature in DocumentFrequencies too; never 0
 	Weight  float32 // finite
 }
 
@@ -32,9 +32,9 @@ type Term struct {
 // ascending order of their hashes. Features are known by 64-bit hashes only, so no vocabulary is kept. Among a million
 // features, the chance that any two have the same hash is 3 in 10⁸.
 //
-// [NewVector] makes a vector from terms in any order. In a vector that is made otherwise, features must ascend, all
-// different and none 0, and weights must be finite. If they do not, indexes return an error, joins panic, and the
-// measures are wrong.
+// [NewVector] makes a vector from terms in any order. In a vector that you make in another way, features must be in
+// ascending order, all different and none 0, and weights must be finite. If they are not, indexes return an error, joins
+// panic, and the measures are wrong.
 //
 // Weights have 24 bits, so the product of two is exact in a float64, and sums are in the order of the features. So all
 // measures are the same on every platform. They take time linear in both vectors, and do not change them.
@@ -47,8 +47,8 @@ func NewVector(terms []Term) Vector {
 	return asVector(cosine.Merge(asTerms(terms)))
 }
 
-// VectorOf makes a vector of features of one's own, by their names: their hashes are those of [HashFeature]. Weights
-// are rounded to 24 bits, and treated as those of [NewVector].
+// VectorOf makes a vector of features of your own from their names, which it hashes with [HashFeature]. Weights are
+// rounded to 24 bits, and treated as in [NewVector].
 func VectorOf(weights map[string]float64) Vector {
 	terms := make([]Term, 0, len(weights))
 	for feature, weight := range weights {
@@ -99,7 +99,7 @@ func (a Vector) Norm() float64 { return math.Sqrt(cosine.Square(asTerms(a))) }
 
 // Cosine returns the cosine of the angle between two vectors (Wang 2016 eq. 1), from −1 to 1. It is exactly 1 for equal
 // vectors, and 0 for vectors that share no feature; it is below 0 only if there are negative weights. A vector without
-// terms has no direction: its cosine with everything is 0, also with itself.
+// terms has no direction: its cosine with everything is 0, even with itself.
 func (a Vector) Cosine(b Vector) float64 {
 	return cosine.Of(a.Dot(b), cosine.Square(asTerms(a)), cosine.Square(asTerms(b)))
 }
@@ -121,11 +121,11 @@ func checkVectors(vectors []Vector) {
 	}
 }
 
-// VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are positions, A < B;
+// VectorPairs yields all pairs of vectors whose cosine is least or more, each once. A and B are positions, A < B;
 // pairs are ordered by B and then by A. It is exact: it yields what comparing all vectors by [Vector.Cosine] would. If
 // the context ends, its error comes last, with an empty Pair.
 //
-// It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must not change while the
+// It panics if least is not above 0, or if a vector is not valid (see [Vector]). The vectors must not change while the
 // loop runs.
 //
 // It uses all processors. It keeps 8 bytes for each term whose feature another vector has too, and 8 more if the term

@@ -25,14 +25,14 @@ import (
 //
 // All methods may be called from several goroutines at once. Methods that change the index take
 // turns. Methods that read never wait, and see the index as it was when they began; the body of a
-// loop may change the index. Vectors are stored in immutable parts. Parts are merged so that each
-// is about eight times as large as the next; large ones by a goroutine that ends by itself. The
-// last few hundred changes are in no part and are compared one by one. AddAll and Compact build a
+// loop may change the index. Vectors are stored in immutable parts. Parts are merged so that each is
+// about eight times as large as the next; large ones are merged by a goroutine that ends by itself.
+// The last few hundred changes are in no part and are compared one by one. AddAll and Compact build a
 // single part, which is searched fastest.
 //
 // A term takes 20 bytes, and the first one with a feature 16 more. An index holds at most 2³⁰
-// vectors; adding more is an error. A part holds at most 2³² − 1 terms; more panic. Vectors without
-// terms are stored, but are similar to nothing.
+// vectors; adding more is an error. A part holds at most 2³² − 1 terms; more cause a panic. Vectors
+// without terms are stored, but are similar to nothing.
 type VectorIndex[ID comparable] struct {
 	persistent
 	s          store.Store[ID, *cosine.Tables]
@@ -109,7 +109,7 @@ func (ix *VectorIndex[ID]) Add(id ID, v Vector) error {
 
 // AddAll adds many vectors as if by calling Add for each, except that readers see all of them at
 // once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
-// the disk when AddAll returns nil. After any error, also that of the context, the index is as it
+// the disk when AddAll returns nil. After any error, including that of the context, the index is as it
 // was. The sequence must not change the index: that would deadlock.
 func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vector]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
@@ -159,8 +159,8 @@ func (ix *VectorIndex[ID]) DeleteFunc(del func(Entry[ID, Vector]) bool) (int, er
 }
 
 // Nearest returns the n stored vectors with the largest cosine with v, among those with a cosine
-// above 0: the largest first, and equal ones in the order of adding. One that is stored finds itself. The
-// similarity of the index does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
+// above 0: the largest first, and equal ones in the order of adding. A stored vector finds itself. The similarity
+// of the index does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
 func (ix *VectorIndex[ID]) Nearest(ctx context.Context, v Vector, n int) ([]Match[ID], error) {
 	if n <= 0 {
 		return nil, cmp.Or(ctx.Err(), ix.err())
@@ -170,8 +170,8 @@ func (ix *VectorIndex[ID]) Nearest(ctx context.Context, v Vector, n int) ([]Matc
 
 // Search yields the stored vectors whose cosine with v is at least the similarity of the index, the
 // most similar first, and equally similar ones in the order of adding. It finds all of them before
-// it yields the first. An error comes last, with an empty Match: that of the index or of the context, or that v is
-// not valid (see [Vector]).
+// it yields the first. An error comes last, with an empty Match: that of the index or of the context, or one for a v
+// that is not valid (see [Vector]).
 func (ix *VectorIndex[ID]) Search(ctx context.Context, v Vector) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) { matchSeq(ix.search(ctx, v, ix.similarity, 0, nil))(yield) }
 }

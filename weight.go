@@ -33,11 +33,11 @@ import (
 // A type of your own may have three more methods. Version() string spells the weight out in [Fingerprinter.Version];
 // without it, [Fingerprinter.Custom] must name the weight. TokenOnly() bool reports that the weight depends on the
 // token alone, neither on its count nor on the rest of the document. Parts() []Weight returns the weights that it is
-// made of: they are checked too, and what they depend on is what it depends on. Package papers has weights of single papers.
+// made of: they are checked too, and their dependencies count as its own. Package papers has weights of single papers.
 //
-// Count times factors that depend on the token alone is a linear weight. Then the factors are rounded, and added as
-// often as the token occurs. So sums are exact, and a text needs no map of its features. With other weights, the
-// features of a text are counted first, and weighed when the text ends.
+// The product of Count and of factors that depend on the token alone is a linear weight. Then the factors are rounded,
+// and added as often as the token occurs. So sums are exact, and a text needs no map of its features. With other
+// weights, the features of a text are counted first, and weighed when the text ends.
 type Weight interface {
 	// Weigh returns the weight of all occurrences of f together. f and its fields must not be changed, nor kept after
 	// the call.
@@ -87,7 +87,7 @@ type Constant float64
 // Weigh implements [Weight].
 func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 
-// IDF weighs a feature by its inverse document frequency: features that few documents of a corpus have count much. If
+// IDF weighs a feature by its inverse document frequency: features that few documents of a corpus have count most. If
 // df of the N documents have it, the weight is
 //
 //	ln(N / df)            by default: Wang 2019 eq. (3), Zhang 2020 (no smoothing)
@@ -140,8 +140,8 @@ func boost(on bool, factor float64) float64 {
 	return factor
 }
 
-// A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in [Fingerprinter.Version],
-// and elsewhere panics.
+// A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in [Fingerprinter.Version], and
+// causes a panic elsewhere.
 type Product []Weight
 
 // Weigh implements [Weight].

@@ -10,8 +10,8 @@
 // an error; for documents that come one by one, use neardupd or a dedup.Deduplicator.
 //
 // [Fingerprint], [Pairs] and [Groups] are the parts, for pipelines of your own. The command neardup-beam, in the folder of
-// that name, is the whole as a program. https://github.com/neardup/neardup/blob/main/docs/beyond.md tells when to use it, how to run it, and what it
-// costs.
+// that name, is a program that does all of it. https://github.com/neardup/neardup/blob/main/docs/beyond.md tells when to use
+// it, how to run it, and what it costs.
 //
 // The files of the package:
 //

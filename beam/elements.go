@@ -15,7 +15,7 @@ import (
 // lengths in front, numbers as varints. Between the transforms of this package, keys and values are bytes, so
 // that runners in other languages pass them on as they are.
 
-// A Document is what goes in. Ids should differ; documents with one id are noted and kept or dropped together.
+// A Document is an input. Ids should differ; documents with the same id are noted, and kept or dropped together.
 type Document struct {
 	ID, Text string
 	Raw      string // the line to write if the document is kept; "" means the id and the text, as JSON
@@ -57,7 +57,7 @@ const (
 	NoFeatures = "no features" // the document has nothing to compare
 	RepeatedID = "repeated id" // several documents have this id
 	HotBucket  = "hot bucket"  // so many contents share a band or blocks that their comparison was split
-	BadInput   = "bad input"   // a line, a row or a file could not be read, and was passed over
+	BadInput   = "bad input"   // a line, a row or a file could not be read, and was skipped
 )
 
 // An encoder appends fields to bytes.

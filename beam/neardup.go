@@ -19,7 +19,7 @@ type Found struct {
 	// Groups is a PCollection<Member> of all documents in groups of two or more.
 	Groups beam.PCollection
 
-	// Families is a PCollection<Family> of documents of one form, with Auto; otherwise it is no collection.
+	// Families is a PCollection<Family> of documents of one form, with Auto; otherwise it is the zero value.
 	Families beam.PCollection
 
 	// Notes is a PCollection<Note> of what a reader of the results should know.
@@ -30,9 +30,9 @@ type Found struct {
 	auto                     answering
 }
 
-// NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents come along,
-// as in package dedup; with [neardup.CompleteLinkage], [Groups] of all pairs may break ties between equally near
-// documents differently. It panics if the options do not fit together (see [Options.Check]), or
+// NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents join the group
+// of their content, as in package dedup; with [neardup.CompleteLinkage], [Groups] of all pairs may break ties between equally
+// near documents differently. It panics if the options do not fit together (see [Options.Check]), or
 // if the documents come from an unbounded source.
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}
@@ -66,8 +66,8 @@ func isUnbounded(c beam.PCollection) bool {
 	return !(*graph.Node)(v.Field(0).UnsafePointer()).Bounded()
 }
 
-// Pairs returns the pairs of near-duplicates, like the function [Pairs]. It costs only what it takes to spell them
-// out, but with Auto the documents are compared once more.
+// Pairs returns the pairs of near-duplicates, like the function [Pairs]. It costs only what it takes to list them, but
+// with Auto the documents are compared once more.
 func (f Found) Pairs(s beam.Scope) beam.PCollection {
 	if f.set.Method == Auto {
 		return f.auto.pairs(s)

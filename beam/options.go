@@ -12,7 +12,7 @@ import (
 	"github.com/neardup/neardup/dedup/shard/blocks"
 )
 
-// A Method says when two documents are near-duplicates, and by what they become candidates. The names are
+// A Method says when two documents are near-duplicates, and how candidates are found. The names are
 // those of the program `neardup`.
 type Method string
 
@@ -21,14 +21,14 @@ const (
 	SimHash Method = "simhash"
 
 	// MinHash compares signatures by their estimated Jaccard similarity, like a [neardup.SignatureIndex].
-	// Candidates agree in a band, so it has a recall: see [neardup.Banding].
+	// Candidates agree in a band, so it can miss pairs: see [neardup.Banding].
 	MinHash Method = "minhash"
 
-	// Cosine compares weighted features by exact cosine, like [neardup.VectorPairs]. Candidates are those
-	// of MinHash, so it has a recall too; what it finds is exact.
+	// Cosine compares weighted features by exact cosine, like [neardup.VectorPairs]. Candidates are those of
+	// MinHash, so it can miss pairs too; the cosine of what it finds is exact.
 	Cosine Method = "cosine"
 
-	// Auto decides as package dedup does, to the bit: by all that two texts have in common and not in common, and by their
+	// Auto decides as package dedup does, bit for bit: by all that two texts have in common and not in common, and by their
 	// neighbourhoods. Only [NearDuplicates] can do so. Documents that are connected by neighbours go to one worker; see
 	// [Options.Memory].
 	Auto Method = "auto"
@@ -62,8 +62,8 @@ type Options struct {
 	Probability, Bias float64
 	Kinds             neardup.Kind
 
-	// Memory is for Auto: how many bytes a worker may use for the documents of one component, some 1,000 for each besides its text; 0
-	// means 1 GB. What does not fit goes to temporary files. A worker may have several components at a time.
+	// Memory is for Auto: how many bytes a worker may use for the documents of one component, about 1,000 for each besides its
+	// text; 0 means 1 GB. What does not fit goes to temporary files. A worker may have several components at a time.
 	Memory int64
 
 	Values       int             // MinHash, Cosine: the values of a signature; 0 means 128

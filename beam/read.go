@@ -32,8 +32,8 @@ type ReadOptions struct {
 	// as title,keywords,text: those that a document does not have are skipped, and a list of texts has a line for each.
 	Text string
 
-	// Format is jsonl, parquet, lines (a document each line) or text (a document each file). "" goes by the
-	// end of a name: .jsonl, .ndjson and .json are JSON lines, .parquet is Parquet, .txt is text.
+	// Format is jsonl, parquet, lines (a document for each line) or text (a document for each file). "" goes by
+	// the extension: .jsonl, .ndjson and .json are JSON lines, .parquet is Parquet, .txt is text.
 	Format string
 }
 

@@ -23,9 +23,9 @@ import (
 // wrote them. A file gets its name when it is complete, where the file system can rename; the object stores
 // show a file only then anyway. A worker that repeats a shard writes the same file again.
 
-// Write writes a PCollection of Documents, Members, Pairs, Families or Notes to shards files, as JSON lines. A Document is
-// written as its Raw line. It panics for other elements, if shards is not from 1 to 99,999, and if the prefix has
-// pattern characters (see [Exists]).
+// Write writes a PCollection of Documents, Members, Pairs, Families or Notes to as many files as shards says, as JSON lines.
+// A Document is written as its Raw line. It panics for other elements, if shards is not from 1 to 99,999, and if the prefix
+// has pattern characters (see [Exists]).
 //
 // Files that have these names are replaced, so that a job can be repeated. Call [Exists] first if they may belong to
 // somebody else.

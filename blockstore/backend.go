@@ -19,8 +19,8 @@ import (
 // was found is near, and which matches are the nearest.
 
 // A Backend keeps records in a database and finds those that share a key with a query. [New] makes
-// a [Store] of it, which gives it only valid arguments, and verifies what it finds. All that a
-// Store guarantees about concurrency, repeated calls and durability is the duty of the backend.
+// a [Store] of it, which gives it only valid arguments, and verifies what it finds. The backend must
+// provide everything that a Store guarantees about concurrency, repeated calls and durability.
 type Backend interface {
 	// Put stores records. All ids are distinct, and Added is never 0.
 	Put(ctx context.Context, records []Row) error

@@ -3,7 +3,7 @@
 // files larger than memory.
 //
 // A [Scheme] says what is kept and what is found: [Hamming] for fingerprints of 64 and 128 bits,
-// [MinHash] for signatures. The modules in the folders beside this package implement [Store]. [FromIndex] makes a Store
+// [MinHash] for signatures. The modules in the folders below this package implement [Store]. [FromIndex] makes a Store
 // of an index of package neardup. To write a Store of your own, implement a [Backend], which only
 // knows bytes and keys, and test it with package storetest. https://github.com/neardup/neardup/blob/main/docs/stores.md says which store to
 // choose.
@@ -49,7 +49,7 @@ type Store[V any] interface {
 	// times in entries, the last one counts. If any id or value is not valid, nothing is stored.
 	Put(ctx context.Context, entries []Entry[V]) error
 
-	// Delete removes ids. An id that is not stored is no error. If any id is not valid, nothing is
+	// Delete removes ids. An id that is not stored is not an error. If any id is not valid, nothing is
 	// removed.
 	Delete(ctx context.Context, ids []string) error
 

@@ -181,8 +181,8 @@ func span(block, width, blocks int) bitSpan {
 	return bitSpan{width - end - w, w}
 }
 
-// SignatureOptions are the settings of [MinHash]. The zero value means the defaults. They are those
-// of [neardup.SignatureIndexOptions], which has the words.
+// SignatureOptions are the settings of [MinHash]. The zero value means the defaults. They are those of
+// [neardup.SignatureIndexOptions], which explains them.
 type SignatureOptions struct {
 	Values  int
 	Banding neardup.Banding // of at most 255 bands

@@ -38,8 +38,8 @@ type arrival[ID comparable] struct {
 // new one as added now. Add keeps no reference to the document. It returns an error if the Deduplicator is full, or if its
 // files have an error.
 //
-// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error, and so is one that has
-// columns of which the Fields name none, which nearly always is a misspelt name.
+// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error. So is a record none of
+// whose columns is named by the Fields, which nearly always means a misspelt name.
 func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 	made, err := d.maker.Make(doc)
 	if err != nil {
@@ -50,9 +50,8 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 
 // AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
 // of text if there is memory for it, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends,
-// AddAll returns that error. Unlike with AddAll of an index, the documents read before have then been added (or most of them, if
-// the error is one of files). The sequence
-// may call methods of d.
+// AddAll returns that error. Unlike AddAll of an index, it has then added the documents read before (or most of them, if the
+// files have the error). The sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
 	// One batch is read on all processors, while the batch before it is added.
 	type batch struct {
@@ -105,7 +104,7 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 // Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
 // document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
 // in different places. The two must have the same Fingerprinter; if not, the error wraps
-// [neardup.ErrVersion]. Any other error is that of the files. from does not change; nothing may be added to it meanwhile.
+// [neardup.ErrVersion]. Any other error comes from the files. from does not change; nothing may be added to it meanwhile.
 func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 	if from == d {
 		return nil

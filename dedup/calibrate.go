@@ -17,7 +17,7 @@ import (
 // added to the logarithm of the odds of every pair. Its prior is a normal distribution around the fitted decision, so a
 // few labels move it a little, and a hundred as far as they say. The threshold follows from the target.
 
-// A Label says of two stored documents, by their ids, whether they are near-duplicates. The order of A and B does not
+// A Label says whether two stored documents, given by their ids, are near-duplicates. The order of A and B does not
 // matter.
 type Label[ID comparable] struct {
 	A, B      ID
@@ -47,8 +47,8 @@ type Calibration[ID comparable] struct {
 	Curve   []CurvePoint // what is expected at other thresholds, from 0.01 to 0.99
 	Used    int          // labels of pairs that are compared; the others say nothing about the threshold
 
-	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain. No two
-	// of them are about the same document.
+	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain. No two of
+	// them share a document.
 	Ask []neardup.Pair[ID]
 }
 
@@ -108,7 +108,7 @@ func (g Target) check() error {
 //
 // It compares all documents, and takes as long as Pairs. It returns an error if the target is out of range or is not
 // reached by any threshold, if an id is unknown, and if a label names one document twice or contradicts another label.
-// Another error is that of the context or of the files.
+// Any other error comes from the context or the files.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], target Target) (Calibration[ID], error) {
 	c := Calibration[ID]{Options: d.options}
 	if err := target.check(); err != nil {

@@ -1,5 +1,5 @@
 // Package dedup finds near-duplicates among documents without settings: it takes texts or records, chooses what to
-// compare them by, and says of each pair how similar it is, how likely the two are near-duplicates, and how they
+// compare them by, and reports for each pair how similar the two are, how likely they are near-duplicates, and how they
 // differ. See [Deduplicator].
 //
 // # What an answer depends on
@@ -11,7 +11,7 @@
 // documents were added, whether some were deleted, or whether parts of the collection were merged. Search reports
 // for a text what Pairs would report.
 //
-// Package shard, in the folder below, divides the work among processes.
+// Package dedup/shard divides the work among processes.
 package dedup
 
 // The files:
@@ -75,16 +75,16 @@ import (
 // that share half of their pairs of words, one in 270 is not compared.
 //
 // Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
-// one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
-// document takes some 40 bytes of memory and its id; the rest goes to files when it takes more than its part of
-// [Options.Memory]. Memory depends on the largest number of documents held at one time, and is at most that of twice as many; ids
-// that are replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more for each document, in memory
-// if they take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
+// one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A document
+// takes about 40 bytes of memory, plus its id; the rest goes to files when it takes more than its part of
+// [Options.Memory]. Memory depends on the largest number of documents held at one time, and is at most that for twice as
+// many; ids that are replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more for each
+// document, in memory if they take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
 //
 // [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
 // methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run
-// concurrently, but wait for a method that adds. Pairs, Groups and their like work on the documents that are there when they are
-// called, and nothing waits for them.
+// concurrently, but wait for a method that adds. Pairs, Groups and similar methods work on the documents that are there when
+// they are called, and nothing waits for them.
 type Deduplicator[ID comparable] struct {
 	options Options
 	maker   *content.Maker
@@ -182,7 +182,7 @@ func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 {
 	return maphash.Comparable(d.seed, d.names.at(slot))
 }
 
-// Delete removes a document and reports whether it was there. The error is that of the files.
+// Delete removes a document and reports whether it was there. Any error comes from the files.
 func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 	if err := d.lock(); err != nil {
 		return false, err
@@ -328,8 +328,8 @@ type Entry[ID comparable] struct {
 	Added time.Time // to the second
 }
 
-// Get returns what is known of the document with an id, and whether there is one. See Text for what is kept of its text.
-// The error is that of the files.
+// Get returns what is known about the document with an id, and whether there is one. See Text for what is kept of its text.
+// Any error comes from the files.
 func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -353,7 +353,7 @@ func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 
 // Text returns the text of the document with an id as it is compared, and whether there is one. It is the text after the
 // Normalizer; documents with equal words and features share the text of the one added first. It is "" for records, if the
-// caller sets a Tokenizer or a Weight, and for texts without features. The error is that of the files.
+// caller sets a Tokenizer or a Weight, and for texts without features. Any error comes from the files.
 func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 	if err := d.rlock(); err != nil {
 		return "", false, err
@@ -383,16 +383,16 @@ func (d *Deduplicator[ID]) Len() int {
 	return d.live
 }
 
-// NextSequence returns the Number that the next document will get: how many were ever added, those that were replaced or deleted
-// included. PairsSince with it reports the pairs of documents that are added from now on, also after the program was started again, if there
-// are files.
+// NextSequence returns the Sequence that the next document will get: how many were ever added, including those that were
+// replaced or deleted. PairsSince with it reports the pairs of documents that are added from now on, even after a restart of
+// the program if there are files.
 func (d *Deduplicator[ID]) NextSequence() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.added
 }
 
-// All yields the documents in the order of adding, as they are when the loop begins. The error of the files comes last, with
+// All yields the documents in the order of adding, as they are when the loop begins. An error of the files comes last, with
 // an empty Entry.
 func (d *Deduplicator[ID]) All() iter.Seq2[Entry[ID], error] {
 	return func(yield func(Entry[ID], error) bool) {

@@ -18,7 +18,7 @@ import (
 // copies are none. So the share of near-duplicates among the pairs that were compared is estimated from all their
 // probabilities, and each is corrected for it: Saerens, Latinne and Decaestecker 2002, by expectation maximization.
 
-// An Estimate says what is to be expected of the pairs that a [Deduplicator] finds, in its collection. Equal documents are not
+// An Estimate says what can be expected of the pairs that a [Deduplicator] finds in its collection. Equal documents are not
 // counted: they are certain.
 type Estimate struct {
 	Probability float64 // the smallest one of near-duplicates; 0 if the similarity decides
@@ -33,8 +33,9 @@ type Estimate struct {
 	// are left out, here and in Missed.
 	Histogram [20]int
 
-	// What the numbers are made of: how many of these pairs are found, and how many are not, by the logarithm of their odds without
-	// the Bias of the Options, in steps of a quarter from −6 on. The first and the last step have everything beyond.
+	// What the numbers are computed from: how many of these pairs are found, and how many are not, by the logarithm of their
+	// odds without the Bias of the Options, in steps of a quarter from −6 on. The first and the last step have everything
+	// beyond.
 	Found, NotFound [48]int
 	Bias            float64
 
@@ -43,7 +44,7 @@ type Estimate struct {
 }
 
 // Merge returns the estimate for two Deduplicators with the same Options, if no document of one is compared with a
-// document of the other. An empty Estimate is that of nothing.
+// document of the other. An empty Estimate is that of no documents.
 func (t Estimate) Merge(other Estimate) Estimate {
 	if t.Probability == 0 && t.Similarity == 0 {
 		t.Probability, t.Similarity, t.Bias = other.Probability, other.Similarity, other.Bias
@@ -63,8 +64,8 @@ func (t Estimate) InCollection(probability float64) float64 {
 }
 
 // Likely returns the range in which the true number lies in nine of ten collections, if wrong of the given number of pairs or
-// duplicates are expected to be wrong: from half of it minus five, to twice that number plus ten. It was measured on collections
-// that the function was not fitted to (https://github.com/neardup/neardup/blob/main/docs/dedup.md).
+// duplicates are expected to be wrong: from half of that number minus five, to twice that number plus ten. It was measured on
+// collections that the function was not fitted to (https://github.com/neardup/neardup/blob/main/docs/dedup.md).
 func (Estimate) Likely(wrong float64, of int) (least, most int) {
 	return max(0, int(math.Ceil(wrong/2-5))), min(of, int(2*wrong+10))
 }
@@ -168,7 +169,8 @@ func (t *Estimate) expect() {
 
 // Estimate returns what can be expected of Pairs for the documents that are there now. It takes as long as Pairs, or no
 // time if nothing has changed since Pairs, Groups or Families were called, and what they found fits into the memory. If
-// the context has ended, it returns an estimate that takes no time, or else the error of the context. Another error is that of the files.
+// the context has ended, it returns an estimate that takes no time, or else the error of the context. Any other error comes
+// from the files.
 func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	s, err := d.snapshot(0)
 	if err != nil {

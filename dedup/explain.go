@@ -25,13 +25,13 @@ type Explanation struct {
 	Duplicate bool // they are near-duplicates, and their kind counts
 	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection
 
-	// Evidence are what the probability comes from. The logarithm of the odds is the sum of what they add, and of
-	// Constant.
+	// Evidence is what the probability is computed from. The logarithm of the odds is Constant plus the sum of what
+	// the quantities add.
 	Evidence []Quantity
 	Constant float64 // with the Bias of the options
 
-	// Features has the features of both, those that matter most first; nil for records and for features of the
-	// caller's.
+	// Features has the features of both, those that matter most first; nil for records and for the caller's own
+	// features.
 	Features []ExplainedFeature
 }
 
@@ -52,8 +52,8 @@ type ExplainedFeature struct {
 }
 
 // Explain says why two stored documents are near-duplicates, or why they are not. Features that both have come first, in the
-// order of what they add to the similarity. The others follow, in the order of their share of their own document. It
-// returns an error if there is no such document, and that of the files.
+// order of what they add to the similarity. The others follow, in the order of their share of their own document. It returns
+// an error if there is no such document, or if the files fail.
 func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	if err := d.settle(); err != nil {
 		return Explanation{}, err
@@ -209,8 +209,8 @@ type Comparison[ID comparable] struct {
 }
 
 // Comparisons yields all pairs of different contents that are compared, each by one document of each content, and what
-// their probability comes from. There may be many times more than pairs of near-duplicates. It is for those who want to
-// see what was nearly found, or to fit a decision of their own.
+// their probability comes from. There may be many times more of these than pairs of near-duplicates. It is for those who
+// want to see what was nearly found, or to fit a decision of their own.
 func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison[ID], error] {
 	return func(yield func(Comparison[ID], error) bool) {
 		s, err := d.snapshot(0)

@@ -14,12 +14,13 @@ import (
 // [neardup.SameForm] count, but they are never passed over in silence.
 
 // A Family is four or more documents of one form that is filled in differently, or pages of one template: what they have in
-// common, many have in common.
+// common, many other documents share.
 type Family[ID comparable] struct {
 	Members []ID // in the order of adding
 
 	// Form is the text that they have in common, with […] for what is filled in. Filled has for each member what is
-	// filled in. Of a long text it has the beginning. They are empty for records, and for features of the caller's.
+	// filled in. For a long text, it has only the beginning. Both are empty for records, and for the caller's own
+	// features.
 	Form   string
 	Filled []string
 }
@@ -30,10 +31,10 @@ const (
 	mostFilled  = 2000 // bytes of what is filled in
 )
 
-// Families returns the families, the largest first, and equally large ones in an order that depends on nothing but the
-// documents: documents that are joined by pairs of the kind [neardup.SameForm], and by chains of such pairs. It takes as
-// long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. The error is that of
-// the context or of the files.
+// Families returns the families: documents that are joined by pairs of the kind [neardup.SameForm], and by chains of such
+// pairs. The largest come first, and equally large ones in an order that depends only on the documents. It takes as
+// long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. Any error comes from the
+// context or the files.
 func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
 	return d.FamiliesSince(ctx, 0)
 }

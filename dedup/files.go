@@ -36,7 +36,7 @@ import (
 // Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
 // outlive the program:
 //
-//	d, err := dedup.Open[string]("seen/pages", dedup.Options{}) // the folder seen is there
+//	d, err := dedup.Open[string]("seen/pages", dedup.Options{}) // the folder seen must exist
 //	defer d.Close()
 //	for page := range pages {
 //		found, isNew, err := d.AddIfNew(ctx, page.URL, neardup.Text(page.Text), 1)
@@ -44,7 +44,7 @@ import (
 //
 // The names of the files begin with path, whose folder must exist: path, path.journal, path.lock, path.texts-1 or another
 // number for the texts, and path.index for what a search needs, so that the first search reads nothing else. One
-// Deduplicator at a time can have them open. The texts are not in memory, however small Memory is. Ids may be of any
+// Deduplicator at a time can have them open. The texts are not kept in memory, however large Memory is. Ids may be of any
 // integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
 //
 // A change whose call has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough, such as
@@ -52,7 +52,7 @@ import (
 // the first ones may be there and the others not; a document is there as a whole or not at all. The directory
 // must be on a local disk.
 //
-// The features are part of the files: their Fingerprinter must have the same [neardup.Fingerprinter.Version] again. The other
+// The files contain features, so the Fingerprinter must have the same [neardup.Fingerprinter.Version] every time. The other
 // options may differ. An error wraps [neardup.ErrVersion] for other features, files of an earlier version of this
 // library or files of something else, [neardup.ErrDamaged] for files that are not as they were written, or an error of the
 // file system.
@@ -284,9 +284,9 @@ func (d *Deduplicator[ID]) rlock() error {
 	}
 }
 
-// Sync writes all changes made by calls that have returned. They are then on the disk. If the journal then has more than 65,536 changes,
-// and more than half as many as documents are stored, or if most of the texts are of documents that have gone,
-// Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
+// Sync writes to the disk all changes made by calls that have returned. If the journal then has more than 65,536 changes, and
+// more than half as many as there are documents, or if most of the texts belong to deleted documents, Sync calls Compact and
+// takes as long. It does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Sync() error {
 	d.syncing.Lock()
 	defer d.syncing.Unlock()
@@ -312,9 +312,9 @@ func (d *Deduplicator[ID]) isWasteful() bool {
 	return !d.unread && d.contents.Wasted() > max(leastDead, d.contents.File().Size()/2)
 }
 
-// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of
-// the texts are of documents that have gone, it also writes a new file of the texts. All changes are on the disk
-// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It looks at the context before it
+// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of the texts
+// belong to deleted documents, it also writes a new file of the texts. All changes are on the disk
+// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It checks the context before it
 // begins, and does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Compact(ctx context.Context) error {
 	d.syncing.Lock()
@@ -387,8 +387,8 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 	return nil
 }
 
-// Lost says what of the journal was dropped when the files were opened, or returns nil, as it does for an index
-// ([neardup.Index.Lost]).
+// Lost says which part of the journal was dropped when the files were opened, or returns nil, as it does for an
+// index ([neardup.Index.Lost]).
 func (d *Deduplicator[ID]) Lost() error {
 	if d.files == nil {
 		return nil

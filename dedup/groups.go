@@ -15,9 +15,9 @@ import (
 // This file turns pairs of near-duplicates into groups. Groups are made of contents, not of documents, so exact copies
 // come along for free.
 
-// GroupOptions say how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
-// around [neardup.CentreLinkage]: the longest document is the first centre, and keeps what is near it, and so on. Groups depend
-// on nothing but the documents, whatever the order in which they were added.
+// GroupOptions say how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups by
+// [neardup.CentreLinkage]: the longest document becomes the first centre, its near-duplicates join its group, and so on.
+// Groups depend only on the documents, whatever the order in which they were added.
 type GroupOptions[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage neardup.Linkage
@@ -25,7 +25,8 @@ type GroupOptions[ID comparable] struct {
 	// Old says that the first Old documents that were ever added (by [Entry.Sequence]) are old. Old documents are
 	// kept in preference to new ones, and are not compared with each other. Of equal old documents only the first
 	// appears in a group. A new document that equals an old one is treated as old itself: it is not compared with
-	// other old ones. (If [neardup.Identical] or [neardup.SameWords] is left out, every document is for itself.)
+	// other old ones. (If [neardup.Identical] or [neardup.SameWords] does not count, equal documents are treated one
+	// by one.)
 	Old int
 
 	// Prefer reports whether to keep document a rather than b. This keeps the one that was added first:

@@ -28,7 +28,7 @@ type Options struct {
 	Fingerprinter neardup.Fingerprinter
 
 	// Probability is the smallest probability of two near-duplicates, above 0 and at most 1; 0 means one
-	// half. A higher one finds fewer pairs, of which more are right.
+	// half. A higher one finds fewer pairs, with fewer false positives.
 	Probability float64
 
 	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two
@@ -45,15 +45,15 @@ type Options struct {
 	Kinds neardup.Kind
 
 	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it uses little.
-	// Texts, signatures and the data that finds neighbours go to temporary files when they take more than a part of it, in the
-	// folder for such files. The data about documents is in mapped files, parts of which stay in memory until the memory is
+	// Texts, signatures and the data for finding neighbours go to files in the system's temporary folder when they take more
+	// than a part of it. The data about documents is in mapped files, parts of which stay in memory until the memory is
 	// needed elsewhere. About 40 bytes of each document, and its id, cannot be in a file. The Go runtime adds its share of garbage: see
 	// [debug.SetMemoryLimit].
 	Memory int64
 
-	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one
+	// Progress, if set, is called now and then while Pairs, Groups and similar methods work on many documents, from one
 	// goroutine at a time. What was compared already is not compared again, so a call may have nothing to report. It should
-	// return soon, and must not call the Deduplicator.
+	// return quickly, and must not call the Deduplicator.
 	Progress func(Progress)
 }
 

@@ -18,14 +18,14 @@ import (
 // This file has the searches of a [Deduplicator], and those that also add a document.
 
 // Search yields the stored near-duplicates of a document, the most probable first, equally probable ones by their similarity,
-// and equally similar ones in the order of adding: what Pairs would say of the document if it were added. It is not added.
-// One that was added finds itself. An error comes last, with an empty Match: that of the files, of the context, or of a record as
-// with Add.
+// and equally similar ones in the order of adding: what Pairs would report about the document if it were added. It is not
+// added. A document that was added finds itself. An error comes last, with an empty Match: that of the files, that of the
+// context, or that of Add for a record.
 //
 // The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one, which
-// takes well below a millisecond if there are few, and up to some hundred milliseconds if there are 256. If there are more, such as for a
-// letter that thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a whole collection, Pairs and Groups are
-// faster, since they share this work.
+// takes well below a millisecond if there are few, and up to about a hundred milliseconds if there are 256. If there are
+// more, such as for a letter that thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a
+// whole collection, Pairs and Groups are faster, since they share this work.
 func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {
 		found, err := d.search(ctx, doc, math.MaxInt)
@@ -46,8 +46,8 @@ func (d *Deduplicator[ID]) SearchTop(ctx context.Context, doc neardup.Document, 
 	return d.search(ctx, doc, n)
 }
 
-// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The error is that of
-// the first document with one.
+// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The error is
+// that of the first document that has one.
 func (d *Deduplicator[ID]) SearchMany(ctx context.Context, docs []neardup.Document) (found [][]neardup.Match[ID], err error) {
 	found = make([][]neardup.Match[ID], len(docs))
 	errs := make([]error, len(docs))
@@ -79,7 +79,7 @@ func (d *Deduplicator[ID]) Exists(ctx context.Context, doc neardup.Document) (bo
 
 // SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
 // near-duplicates in the order of Search. The document that had the same id is replaced and not returned. After an error,
-// also that of the context, nothing is stored.
+// including that of the context, nothing is stored.
 func (d *Deduplicator[ID]) SearchAndAdd(ctx context.Context, id ID, doc neardup.Document) ([]neardup.Match[ID], error) {
 	found, _, err := d.searchAndAdd(ctx, id, doc, math.MaxInt, false)
 	return found, err
@@ -97,7 +97,7 @@ func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.
 //   - or finds near-duplicates: it returns the first n of them in the order of Search, one if n is less than 1;
 //   - or there is a document with the id already, and it returns neither.
 //
-// Of two calls at the same time, one finds the other's document. After an error, also that of the context, nothing is
+// Of two calls at the same time, one finds the other's document. After an error, including that of the context, nothing is
 // stored.
 func (d *Deduplicator[ID]) AddIfNew(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
 	return d.searchAndAdd(ctx, id, doc, max(n, 1), true)

@@ -1,9 +1,10 @@
-// Package papers has the methods of single documents that the library does without: the weights of Wang 2019 and Zhang 2020 (S002,
-// S004), and the score of Wang 2019 by contents and metadata ([Blend]). They stay as long as the library does, and their results do
-// not change unless their Version changes; https://github.com/neardup/neardup/blob/main/docs/weights.md shows how much they find. Example_zhang2020 runs a whole paper.
+// Package papers has methods of single papers that the library itself does not use: the weights of Wang 2019 and Zhang 2020
+// (S002, S004), and the score of Wang 2019 by contents and metadata ([Blend]). They stay as long as the library does, and
+// their results do not change unless their Version changes; https://github.com/neardup/neardup/blob/main/docs/weights.md
+// shows how much they find. Example_zhang2020 runs the whole method of a paper.
 //
-// Two things are only mentioned in the documents, and are not here. Wang 2019 names bitmaps as a third family beside shingles and
-// fingerprints, without a method. june 2013 (S001) asks whether signatures can be subtracted: sums can
+// Two things are only mentioned in the documents, and are not here. Wang 2019 names bitmaps as a third family alongside
+// shingles and fingerprints, without a method. june 2013 (S001) asks whether signatures can be subtracted: sums can
 // ([neardup.Accumulator64.Subtract]), but not fingerprints, which no longer have the sums.
 package papers
 
@@ -26,7 +27,7 @@ import (
 // and about 0.03 for unrelated ones with fingerprints of 64 bits.
 //
 // The zero value has the weight and the threshold of Wang 2019. With these, a pair at distance 3
-// needs S ≥ 0.25, at 4 it needs 0.7, and at 5 it needs 1; see [Blend.MinMetadata]. Only Check looks
+// needs S ≥ 0.25, at 4 it needs 0.7, and at 5 it needs 1; see [Blend.MinMetadata]. Only Check tests
 // whether the fields are in range.
 type Blend struct {
 	// Content is μ, the weight of the content, above 0 and at most 1; 0 means 0.9. Wang 2019
@@ -106,8 +107,8 @@ func (b Blend) MaxDistance(width int) int {
 	return -1
 }
 
-// MinMetadata returns the similarity of metadata from which on two documents at a distance are
-// near-duplicates, 0 to 1. It is 0 if they always are, and NaN if nothing is enough. It does not
+// MinMetadata returns the smallest similarity of metadata, 0 to 1, with which two documents at a
+// distance are near-duplicates. It is 0 if they always are, and NaN if nothing is enough. It does not
 // apply to documents without metadata, whose similarity is NaN.
 func (b Blend) MinMetadata(distance int) float64 {
 	at := b.Score(distance, 0)

@@ -315,7 +315,8 @@ func (w TitleWords) factor() float64 {
 func (w TitleWords) Version() string { return fmt.Sprintf("title(%v)", w.factor()) }
 
 // LongTerms gives the weight Factor to features of at least Length characters, and 1 to all others. Zhang 2020 says, beside its formula
-// for the length ([RelativeLength]), that terms of four and more characters should weigh more; this is that sentence by itself.
+// for the length ([RelativeLength]), that terms of four and more characters should weigh more; this weight does only what
+// that sentence says.
 type LongTerms struct {
 	Length int     // 0 means 4
 	Factor float64 // 0 means 2; the paper has no number

@@ -24,8 +24,7 @@ type Run struct {
 // Between yields all longest runs of at least this length that two texts share, for every place in both, in the order of
 // the second text. Repetitive texts have many of them: a word that occurs m times in a row in one and n times in the other
 // makes m+n−1 runs, and a paragraph that occurs m and n times between other words makes m·n.
-// The error is that of a length that is out of range, or
-// of a text of 2 GB or more.
+// It returns an error for a length that is out of range, and for a text of 2 GB or more.
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	length, err := length.checked(a, b)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// This file says how much of a document stands in others, and in which.
+// This file says how much of a document occurs in others, and in which.
 
-// A Coverage says how much of a document stands in others. Shared is exact.
+// A Coverage says how much of a document occurs in others. Shared is exact.
 type Coverage[ID any] struct {
 	ID     ID
 	Number int // how many documents were added before it
 	Tokens int // how many words or characters it has
-	Shared int // and how many of them are in a passage that stands in another document
+	Shared int // and how many of them are in a passage that occurs in another document
 
 	// Sources are the documents in which these tokens occur, without Runs. The first has most of them, the next most of the rest, and so
 	// on; ties go to the document added first. Here Shared and Tokens of a Match are of this document. If a passage occurs in more than

@@ -16,10 +16,10 @@ import (
 // order of adding, and all others go. So of every word that is cut, an equal one stays in an earlier place. But a passage may stay
 // in pieces: if half of its first place is part of another passage, that half is cut there and stays where the other one stands first.
 
-// CutOptions say what is cut. The zero value cuts all passages to the word.
+// CutOptions say what is cut. The zero value cuts all passages, by words.
 type CutOptions struct {
-	Sentences    bool // only whole sentences go, so that what is left can be read; no sentence ends before a small letter or a figure
-	Paragraphs   bool // only whole lines or paragraphs go
+	Sentences    bool // only whole sentences are cut, so the rest stays readable; no sentence ends before a lower-case letter or a figure
+	Paragraphs   bool // only whole lines or paragraphs are cut
 	MinDocuments int  // only passages that occur in at least this many documents: the lines of a template, but not press releases
 	Since        int  // only in documents after the first Since
 }
@@ -47,8 +47,8 @@ type stretch[ID any] struct {
 	source   Place[ID]
 }
 
-// Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error, which
-// comes last, is also that of CutOptions with both Sentences and Paragraphs set.
+// Cuts yields the documents that have something to cut, in the order of adding. It takes as long as Passages. An error comes
+// last; setting both Sentences and Paragraphs is an error too.
 func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
 		if c.Sentences && c.Paragraphs {

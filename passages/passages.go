@@ -3,18 +3,19 @@
 //
 //	Between    what two texts share
 //	Finder     what the documents of a collection share or repeat, and what a new text shares with them
-//	Coverage   how much of a document stands in others, and in which
-//	Cut        texts without what stands elsewhere too
+//	Coverage   how much of a document occurs in others, and in which
+//	Cut        texts without what also occurs elsewhere
 //
-// A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared
-// token by token, with letters folded, and without what stands between the tokens. Results have places in the texts as they
-// were given. No place splits a character; a flag or a family emoji has several.
+// A passage is a run of at least a given number of words, or of characters of Chinese and similar scripts (see [Length]).
+// Texts are compared token by token, with letters folded, and whatever is between the tokens is ignored. Results have places
+// in the texts as they were given. No place splits a character; a flag or a family emoji consists of several.
 //
 // Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens are equal
 // if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are.
-// Among a billion runs of a collection, two different ones are taken for equal with a probability of 2·10⁻⁹.
+// Among a billion runs of a collection, two different ones are treated as equal with a probability of 2·10⁻⁹.
 //
-// To find whole documents that are alike but for changes, use package dedup; to find test items that stand in a training corpus, package leaks.
+// To find whole documents that are alike but for changes, use package dedup; to find test items that occur in a training
+// corpus, package leaks.
 package passages
 
 // The files:
@@ -22,7 +23,7 @@ package passages
 //	passages.go  the collection
 //	join.go      the passages of all documents
 //	search.go    those of a new text
-//	coverage.go  how much of a document stands in others
+//	coverage.go  how much of a document occurs in others
 //	cut.go       texts without them
 //	between.go   two texts
 //	tokens.go    how long a passage is, and which places of a text are looked at
@@ -48,7 +49,7 @@ import (
 
 // Options are the settings of a [Finder]. The zero value is right for most uses.
 type Options struct {
-	Length Length // how long a passage has to be; of the zero value, 50 words, or 80 characters
+	Length Length // how long a passage has to be; the zero value means 50 words, or 80 characters
 
 	// Memory is about how many bytes the Finder may use; 0 means half of the memory of the machine. Texts, and what is
 	// sorted, go to temporary files when they need more. In addition, it takes 24 bytes and the id for each document; while searching
@@ -99,7 +100,7 @@ const mostTokens = 1 << 40
 
 var errFull = errors.New("passages: there are too many documents")
 
-// New returns a Finder without documents. The error is that of options that are out of range.
+// New returns a Finder without documents. It returns an error for options that are out of range.
 func New[ID any](options Options) (*Finder[ID], error) {
 	var err error
 	if options.Length, err = options.Length.WithDefaults(); err != nil {
@@ -262,7 +263,7 @@ func (s *snapshot[ID]) holding(token uint64) int {
 	return sort.Search(len(s.docs), func(i int) bool { return s.docs[i].tokens > token }) - 1
 }
 
-// A Place is where a passage stands.
+// A Place is where a passage occurs.
 type Place[ID any] struct {
 	ID       ID
 	Number   int // how many documents were added before it
@@ -270,22 +271,24 @@ type Place[ID any] struct {
 	Tokens   int // how many words or characters these are
 }
 
-// A Passage is a run of tokens that stands in several places. A new passage begins where another document starts or
+// A Passage is a run of tokens that occurs in several places. A new passage begins where another document starts or
 // stops sharing the text. So a long text that two documents share may be several passages in a row, each of which
 // overlaps the next by one token less than the least length.
 type Passage[ID any] struct {
 	Tokens    int         // its length
-	Documents int         // in how many it stands
+	Documents int         // in how many it occurs
 	Places    []Place[ID] // in the order of adding. Places that overlap are one: a text that repeats a word has one long place
 }
 
-// Text returns the text of a place. It returns an error for an invalid place, or that of the file.
+// Text returns the text of a place. It returns an error for an invalid place, or if the file cannot be
+// read.
 func (f *Finder[ID]) Text(p Place[ID]) (string, error) {
 	_, text, _, err := f.Around(p, 0)
 	return text, err
 }
 
-// Document returns the text of a document by its number. It returns an error for an invalid number, or that of the file.
+// Document returns the text of a document by its number. It returns an error for an invalid number, or if the file cannot be
+// read.
 func (f *Finder[ID]) Document(number int) (string, error) {
 	s := f.snapshot()
 	if number < 0 || number >= len(s.ids) {

@@ -17,7 +17,7 @@ type Match[ID any] struct {
 	Runs   []Run // what they share: A is the text, and B the document. The first 1,000, if there are more
 
 	Shared, Tokens                 int // how many tokens of the text are in a run, and how many it has
-	DocumentShared, DocumentTokens int // the same of the document
+	DocumentShared, DocumentTokens int // the same for the document
 
 	// More is how many of the shared tokens are in no source before this one. Only a Coverage has it.
 	More int
@@ -27,8 +27,8 @@ type Match[ID any] struct {
 const mostMatchRuns = 1000
 
 // Search yields the documents that share a passage with a text, roughly those that share most first. The text is not added. The first search after
-// adding builds an index. Searches run side by side. The error, which comes last, is that of a text of 2 GB or more, of the context
-// or of a file.
+// adding builds an index. Searches run concurrently. An error comes last: that of the context or of a file, or one for a text
+// of 2 GB or more.
 func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		s, x, err := f.sorted(ctx)

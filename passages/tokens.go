@@ -20,12 +20,12 @@ import (
 // Where several runs of a window have the smallest hash, the last one is the anchor. So if a text repeats itself within a window, both
 // places have an anchor of their own.
 
-// A Length says how long a run of tokens must be to count: so many words, or so many characters of a script that puts no
-// spaces between words, such as Chinese. In a run of both, a word counts as 1/Words of a passage, and a character as
+// A Length says how long a run of tokens must be to count: a number of words, or a number of characters of a script that puts
+// no spaces between words, such as Chinese. In a run of both, a word counts as 1/Words of a passage, and a character as
 // 1/Characters.
 type Length struct {
-	Words      int // 0 stands for 50, or for 5/8 of Characters, rounded down, if these are given
-	Characters int // 0 stands for 80, or for 8/5 of Words, rounded down, if these are given: about as much text as that many words
+	Words      int // 0 means 50, or 5/8 of Characters, rounded down, if these are given
+	Characters int // 0 means 80, or 8/5 of Words, rounded down, if these are given: about as much text as that many words
 }
 
 // The usual length of a passage. Fifty words are two sentences or three: so many are rarely equal unless they were copied
@@ -38,7 +38,8 @@ const (
 // mostLength bounds both, so that no sum of weights overflows 32 bits.
 const mostLength = 1 << 15
 
-// WithDefaults returns the length with what was left out. The error is that of a number that is out of range.
+// WithDefaults returns the length with the defaults filled in. It returns an error for a number that is out of
+// range.
 func (l Length) WithDefaults() (Length, error) {
 	if l.Words == 0 && l.Characters == 0 {
 		return Length{usualWords, usualCharacters}, nil

@@ -36,8 +36,8 @@ import (
 //	named
 //	weight=2.5
 //
-// The options of one line exclude each other: two of them are an error, also if they are the same.
-// A number behind words or chars is 1 to 1000, and a weight above 0 and at most 2²⁰. Anything else
+// The options of one line exclude each other: two of them are an error, even if they are the same. A
+// number after words or chars is 1 to 1000, and a weight above 0 and at most 2²⁰. Anything else
 // is an error that names the field. name may be any string.
 func ParseField(name, options string) (neardup.Field, error) {
 	f := neardup.Field{Name: name}

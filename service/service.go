@@ -1,12 +1,13 @@
 // Package service offers collections of texts over HTTP: put a text, search for its near-duplicates, put it if it is new. The program
 // neardupd runs it; New embeds it in a server of your own.
 //
-// A collection has a name and settings. By default each is a [dedup.Deduplicator] in files, so what the service says of two texts is what
-// the program neardup says of them. A collection may instead keep fingerprints or MinHash signatures, which take less memory and find less, in
-// files or in a store that several services share.
+// A collection has a name and settings. By default each is a [dedup.Deduplicator] in files, so the service reports for two
+// texts what the program neardup reports. A collection may instead keep fingerprints or MinHash signatures, which take less
+// memory and find less, in files or in a store that several services share.
 //
 // A change that was acknowledged is on the disk. Requests are limited in size, number and time, so memory depends on
-// the collections and not on what clients do. The OpenAPI description at /openapi.json is made from the code that answers.
+// the collections and not on what clients do. The OpenAPI description at /openapi.json is generated from the code that
+// handles the requests.
 //
 //	service.go      starting and stopping, and what the operations are attached to
 //	api.go          the operations
@@ -38,9 +39,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options are the settings of a service. The zero value of each but Dir is a default.
+// Options are the settings of a service. The zero value of each field except Dir means its
+// default.
 type Options struct {
-	Dir string // where the collections are; it is made if it is not there
+	Dir string // where the collections are; it is created if it does not exist
 
 	Stores map[string]Store // stores of fingerprints and signatures by name, which the settings of a collection refer to
 
@@ -50,7 +52,7 @@ type Options struct {
 	MaxBody    int64         // bytes of a body; 0 means 8 MB. A batch may have four times as many
 	Concurrent int           // requests that are worked on at a time; 0 means 64. Others get 503
 	Rate       float64       // requests in a second from one token or address; 0 means any number. Others get 429
-	Timeout    time.Duration // of a request that is no batch; 0 means 20 seconds
+	Timeout    time.Duration // of a request that is not a batch; 0 means 20 seconds
 	Memory     int64         // bytes for each collection that is a Deduplicator; 0 means what [dedup.Options.Memory] says
 	Log        *slog.Logger  // nil means [slog.Default]
 }

@@ -15,8 +15,8 @@ import (
 // This file has collections of fingerprints or signatures in a store, which several services may share: in Redis, a database, or files of
 // Pebble.
 
-// A Store opens what collections have in a store, in which nobody but services with this collection has something. What is in it has a version.
-// The service closes it.
+// A Store opens the fingerprints or signatures of a collection in a store that only services with this collection use. The
+// version says how they were made. The service closes the stores that it returns.
 type Store interface {
 	Fingerprints(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Fingerprint64], version string) (blockstore.Store[neardup.Fingerprint64], error)
 	Signatures(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error)

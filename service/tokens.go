@@ -52,8 +52,8 @@ type grant struct {
 //	operator  Zp3Kd8Wq1Xr6Ty0Uv5Bn2Mc7As4Ef9Hj  admin  *
 //
 // The level read allows searching, write also allows storing and deleting, and admin allows making, removing and backing up collections.
-// With * it is for all, and an admin of all sees the metrics. A token has at least 16 bytes and no white space. The name stands in logs of what
-// admins do.
+// With * it applies to all collections, and an admin of all sees the metrics. A token has at least 16 bytes and no white
+// space. The name appears in the log of what admins do.
 type Tokens struct {
 	path   string
 	grants atomic.Pointer[[]grant]

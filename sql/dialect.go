@@ -10,7 +10,7 @@ import (
 // A Dialect is the SQL of an engine.
 type Dialect string
 
-// The dialects, with the oldest version that knows the functions they use.
+// The dialects, with the oldest version that has the functions they use.
 const (
 	PostgreSQL Dialect = "postgresql" // 14
 	DuckDB     Dialect = "duckdb"     // 1.3

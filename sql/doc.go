@@ -12,5 +12,6 @@
 //	err := j.Script(os.Stdout)      // to run elsewhere
 //	result, err := j.Run(ctx, db)   // or here
 //
-// https://github.com/neardup/neardup/blob/main/docs/beyond.md tells when to use it, with costs.
+// https://github.com/neardup/neardup/blob/main/docs/beyond.md says when to use it, and what it
+// costs.
 package neardupsql

@@ -26,7 +26,7 @@ type Join struct {
 	Dialect Dialect
 	Table   string // with a row for each document; a name such as schema.table, in which a part with a dot is in double quotes
 	Prefix  string // of the tables to make; "" means neardup
-	ID      string // the column of the id, a text or a number, which differs from row to row and is never NULL, or the join is an error; "" means id
+	ID      string // the column of the id, a text or a number, which differs from row to row and is never NULL, or the join fails; "" means id
 
 	// Fingerprints are in the column Fingerprint ("" means fingerprint), as signed 64-bit integers with the
 	// same bits. If Bits is 128, that column has the low half, and High ("" means fingerprint_high) the other.

@@ -115,8 +115,9 @@ func (l Links) Script(w io.Writer) error {
 	return writeScript(w, l.Dialect, how, l.Dialect.load(l.Table, l.ID, []string{l.Long, l.Short}, true), steps)
 }
 
-// Run makes the table of linked documents, and returns how many there are. Ids that are NULL or stand in several rows are an error. It does not
-// replace tables: if one of them is there already, the error is that of the engine. After any error, Run removes the tables that it has made.
+// Run makes the table of linked documents, and returns how many there are. Ids that are NULL or occur in several rows are an
+// error. It does not replace tables: if one of them is there already, the error is that of the engine. After any error, Run
+// removes the tables that it has made.
 func (l Links) Run(ctx context.Context, db Runner) (n int64, err error) {
 	l, j, err := l.normal()
 	if err != nil {

@@ -39,8 +39,8 @@ func (j *Join) checkNow(ctx context.Context, db Runner) error {
 	return nil
 }
 
-// Run makes the tables of the join. Ids that are NULL or stand in several rows are an error. It does not replace tables: if one of them is there already, the error is that of
-// the engine. After any error, Run removes the tables that it has made.
+// Run makes the tables of the join. Ids that are NULL or occur in several rows are an error. It does not replace tables: if
+// one of them is there already, the error is that of the engine. After any error, Run removes the tables that it has made.
 func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 	if j, err = j.normal(); err != nil {
 		return r, err

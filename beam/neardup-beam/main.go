@@ -1,5 +1,5 @@
 // Command neardup-beam finds the near-duplicates of a collection that is too large for one machine, on Apache Beam: on
-// Flink, Spark or Dataflow, or for a try on Prism, in this process.
+// Flink, Spark or Dataflow, or for trials on Prism, in this process.
 //
 //	neardup-beam -input 'crawl/*.jsonl.gz' -output cleaned/ -method minhash
 //

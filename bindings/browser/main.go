@@ -1,10 +1,10 @@
-// Command browser makes a page on which one can compare two texts, or find the near-duplicates in a file, in any browser of today,
-// without a network: nothing that is read leaves the machine. The page is one file, which can be opened from a disk, be sent by
-// mail, or be put on any site:
+// Command browser makes a page for comparing two texts, or for finding the near-duplicates in a file, in any current browser,
+// without a network: nothing that is read leaves the machine. The page is one file, which can be opened from a disk, be sent
+// by mail, or be put on any site:
 //
 //	go run -C bindings ./browser -o ~/neardup.html
 //
-// It has the program of package wasm in it, compressed, which a worker runs, so the page answers while it computes.
+// It contains the program of package wasm, compressed. A worker runs it, so the page stays responsive meanwhile.
 package main
 
 import (

@@ -2,8 +2,8 @@
 //
 //	go build -C bindings -buildmode=c-shared -o libneardup.so ./c
 //
-// The functions here only turn what C gives into what package neardup takes, and back. The compiler compares them with the
-// header, since cgo declares them again.
+// The functions here only convert between the types of C and those of package neardup. The compiler compares them with the
+// header, because cgo declares them again.
 package main
 
 /*

@@ -4,7 +4,7 @@
  *	cc program.c -Ibindings/c -L. -lneardup
  *
  * Texts are any bytes, and need no 0 at the end; nothing keeps them after a call. Everything may be called from several threads
- * at once. Results are the same, to the bit, as those of the Go library of the same version, on every platform.
+ * at once. Results are the same as those of the Go library of the same version, bit for bit, on every platform.
  *
  * A function that can fail returns 0 if all went well, and another number otherwise. Then, if error is not NULL, *error is a
  * message, which neardup_free frees, as it does every array that a function returns. An array without elements is NULL, and so is
@@ -51,16 +51,16 @@ typedef struct {
 	uint32_t kind;
 } neardup_pair;
 
-/* A member of a group of near-duplicates. The group is named by the document that is kept of it. */
+/* A member of a group of near-duplicates. The group is named by its document that is kept. */
 typedef struct {
 	uint64_t id, keep;
 } neardup_member;
 
-/* Stored documents, under ids of the caller's. 0 is none. */
+/* Stored documents, under ids that the caller chooses. 0 means none. */
 typedef uintptr_t neardup_dedup;
 
-/* The version of the fingerprints and signatures that this library makes. Those of two versions do not compare. The text
- * ends in 0, and need not be freed. */
+/* The version of the fingerprints and signatures that this library makes. Those of different versions cannot be
+ * compared. The text ends in 0, and need not be freed. */
 neardup_text neardup_version(void);
 
 /* The 64-bit SimHash of a text, neardup.Sum64 in Go. 0 nearly always means a text without words. */
@@ -86,13 +86,13 @@ double neardup_jaccard(neardup_values a, neardup_values b, size_t count);
  * It returns 0 after an error. */
 neardup_dedup neardup_dedup_new(double probability, char **error);
 
-/* The same, with the documents in files at a path, which need not be there yet; see dedup.Open in Go. */
+/* The same, with the documents in files at a path, which need not exist yet; see dedup.Open in Go. */
 neardup_dedup neardup_dedup_open(const char *path, double probability, char **error);
 
 /* Adds a document. One that has the id is replaced. */
 int neardup_dedup_add(neardup_dedup d, uint64_t id, neardup_text text, size_t length, char **error);
 
-/* Deletes a document; that there is none is no error. */
+/* Deletes a document. It is not an error if there is none. */
 int neardup_dedup_delete(neardup_dedup d, uint64_t id, char **error);
 
 /* The stored near-duplicates of a text, the most probable first. */
@@ -108,7 +108,7 @@ int neardup_dedup_groups(neardup_dedup d, neardup_member **members, size_t *coun
 /* Ends the use of d: writes what is in files, and frees the memory. */
 int neardup_dedup_close(neardup_dedup d, char **error);
 
-/* Frees what a function returned; NULL is nothing. */
+/* Frees what a function returned. NULL does nothing. */
 void neardup_free(void *memory);
 
 #ifdef __cplusplus

@@ -19,10 +19,10 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how values lie in the collections.
+// A Layout says how values are stored in the collections.
 //
-// Use the default. BlockDocuments is for programs that know the documents of the paper. It takes
-// more steps for everything.
+// Use the default. BlockDocuments is for programs that use the documents of the paper. It takes more
+// steps for everything.
 type Layout string
 
 const (
@@ -38,7 +38,7 @@ const (
 	//
 	// A document of MongoDB has at most 16 MB. So a document with 4,096 fingerprints is full, and
 	// the next fingerprint begins another document with the same blockName. A second collection,
-	// NAME_ids, says which fingerprint of an id counts. A search that finds anything asks it, too.
+	// NAME_ids, says which fingerprint of an id counts. A search that finds anything reads it, too.
 	// It is for fingerprints of 64 bits only, and keeps no times: DeleteBefore is an
 	// errors.ErrUnsupported.
 	BlockDocuments Layout = "S003"
@@ -89,8 +89,8 @@ var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 const maxTables = 60
 
 // New opens the store in a database, or makes one. If the store has another scheme, another layout
-// or another version, the error is a [neardup.ErrVersion]. The client stays the caller's, who closes
-// it. A scheme may have up to 60 tables.
+// or another version, the error is a [neardup.ErrVersion]. The client stays with the caller, who must close it. A scheme
+// may have up to 60 tables.
 func New[V any](ctx context.Context, db *mongo.Database, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Collection == "" {
 		o.Collection = "neardup"
@@ -198,8 +198,8 @@ func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.R
 	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.get(ctx, some, yield) })
 }
 
-// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes, and reads
-// some thousands at a time.
+// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes, and reads a
+// few thousand at a time.
 func (s *backend) All(ctx context.Context, yield func(blockstore.Row) bool) error {
 	for last := ""; ; {
 		records, next, err := s.layout.page(ctx, last, 5000)

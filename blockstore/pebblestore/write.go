@@ -13,9 +13,9 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// Put implements [blockstore.Backend]. Of what is stored already it writes the time. More than a
-// quarter of a gigabyte is written in several parts, each as a whole or not at all. If the disk is
-// full or fails, Pebble cannot go on, and Put panics.
+// Put implements [blockstore.Backend]. For a value that is stored already, it writes only the time.
+// More than a quarter of a gigabyte is written in several parts, each as a whole or not at all. If the
+// disk is full or fails, Pebble cannot go on, and Put panics.
 func (s *database) Put(ctx context.Context, records []blockstore.Row) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, byID)

@@ -19,10 +19,10 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how values lie in Redis. All keys begin with the prefix. Below, T is the number of a
-// table, from 1 on, and KEY is the key of a value in that table, in hexadecimal digits.
+// A Layout says how values are stored in Redis. All keys begin with the prefix. Below, T is the number
+// of a table, from 1 on, and KEY is the key of a value in that table, in hexadecimal digits.
 //
-// Use the default. SignatureSets is for programs that know the keys of the paper, and for
+// Use the default. SignatureSets is for programs that use the keys of the paper, and for
 // collections with very many equal fingerprints.
 type Layout string
 
@@ -78,8 +78,7 @@ type backend struct {
 }
 
 // New opens the store in a database, or makes one. If the store has another scheme, another layout
-// or another version, the error is a [neardup.ErrVersion]. The client stays the caller's, who closes
-// it.
+// or another version, the error is a [neardup.ErrVersion]. The client stays with the caller, who must close it.
 func New[V any](ctx context.Context, client redis.UniversalClient, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Prefix == "" {
 		o.Prefix = "neardup"
@@ -243,7 +242,7 @@ func (s *backend) eachRecord(ctx context.Context, removed bool, do func(blocksto
 	return err
 }
 
-// Sweep removes postings that no record knows (see records.go). They can be left if a client dies
+// Sweep removes postings that belong to no record (see records.go). They can be left if a client dies
 // in the middle of a change while another client changes the same id, or if a command arrives at
 // the server long after its client has given up. That is rare. Until Sweep, such an id may be found
 // under a fingerprint that it does not have. Sweep goes through all keys, and may run while the

@@ -25,8 +25,8 @@ const (
 	PostgreSQL
 
 	// SQLite cannot count bits. So it returns everything that has an equal key, and the store
-	// computes the distances. For several goroutines it needs options. Open it with
-	// modernc.org/sqlite:
+	// computes the distances. If several goroutines use it, it needs the options below. Open it
+	// with modernc.org/sqlite:
 	//
 	//	sql.Open("sqlite", "file:store.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate")
 	SQLite

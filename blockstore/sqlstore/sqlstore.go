@@ -1,6 +1,6 @@
 // Package sqlstore keeps fingerprints or signatures in a table of MariaDB, MySQL, PostgreSQL or SQLite. It is the
-// [blockstore.Store] for programs that have a database anyway, and want fingerprints beside their
-// documents. It works with any driver of database/sql and imports none.
+// [blockstore.Store] for programs that have a database anyway, and want fingerprints next to their documents. It works
+// with any driver of database/sql and imports none.
 package sqlstore
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how values lie in the table. Below, N is the number of tables of the scheme.
+// A Layout says how values are stored in the table. Below, N is the number of tables of the
+// scheme.
 //
 // The default takes less space. https://github.com/neardup/neardup/blob/main/docs/stores.md says which layout is faster where.
 type Layout string
@@ -83,8 +84,8 @@ type statement struct {
 const maxTables = 60
 
 // New opens the store in a database, or makes one. If the store has another scheme, another layout
-// or another version, the error is a [neardup.ErrVersion]. The database stays the caller's, who
-// closes it. A scheme may have up to 60 tables.
+// or another version, the error is a [neardup.ErrVersion]. The database stays with the caller, who must close it. A scheme
+// may have up to 60 tables.
 func New[V any](ctx context.Context, db *sql.DB, dialect Dialect, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Table == "" {
 		o.Table = "neardup"
@@ -150,7 +151,7 @@ func (s *backend) create(ctx context.Context, settings string) error {
 }
 
 // Put implements [blockstore.Backend]. It writes in the order of the ids, so that two calls do not
-// wait for each other in a ring.
+// deadlock.
 func (s *backend) Put(ctx context.Context, records []blockstore.Row) error {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(a, b blockstore.Row) int { return strings.Compare(a.ID, b.ID) })
@@ -166,8 +167,8 @@ func (s *backend) Delete(ctx context.Context, ids []string) error {
 	return err
 }
 
-// DeleteBefore implements [blockstore.Backend]. It reads the ids in ascending order, some thousands
-// at a time. The database looks at the time again when it removes a row.
+// DeleteBefore implements [blockstore.Backend]. It reads the ids in ascending order, a few thousand at a
+// time. The database looks at the time again when it removes a row.
 func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
 	if s.layout.added() == "" {
 		return 0, fmt.Errorf("sqlstore: the layout %q keeps no times: %w", BlockRows, errors.ErrUnsupported)
@@ -376,8 +377,8 @@ func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.R
 	return nil
 }
 
-// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes. It reads
-// some thousands at a time, and holds no connection in between.
+// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes. It reads a
+// few thousand at a time, and holds no connection in between.
 func (s *backend) All(ctx context.Context, yield func(blockstore.Row) bool) error {
 	for last := ""; ; {
 		records, err := s.page(ctx, last, "")

@@ -38,8 +38,8 @@ import (
 type Suite[V any] struct {
 	// Open opens the store with the given name, which consists of lower-case letters and digits. If
 	// there is none, Open makes it, and it is empty. Opened again under the same name, a store has
-	// the same content; stores with other names have their own. Opening a store with another scheme
-	// than it was made with must fail with neardup.ErrVersion.
+	// the same content; stores with other names have their own. Opening a store with a scheme other than the
+	// one that it was made with must fail with neardup.ErrVersion.
 	Open func(ctx context.Context, name string, scheme blockstore.Scheme[V]) (blockstore.Store[V], error)
 
 	// Exclusive says that a store can be open only once at a time, in one process.

@@ -1,12 +1,12 @@
 // Command neardup finds near-duplicates among texts in files.
 //
 //	neardup dedup INPUT...              find them, and write the collection without them
-//	neardup merge DIR...                put together what several processes did
+//	neardup merge DIR...                merge the results of several processes
 //	neardup records INPUT...            the same for the rows of tables
-//	neardup passages INPUT...           find what documents share inside
-//	neardup decontaminate TESTS INPUT... find what leaks from tests into a corpus
-//	neardup review INPUT...             write a page to look at pairs in
-//	neardup calibrate LABELS INPUT...   move the decision by labelled pairs
+//	neardup passages INPUT...           find passages that documents share
+//	neardup decontaminate TESTS INPUT... find test items in a training corpus
+//	neardup review INPUT...             write a page for looking at pairs
+//	neardup calibrate LABELS INPUT...   calibrate the decision with labelled pairs
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
 //	neardup diff CLUSTERS CLUSTERS      say what two calls decide differently
@@ -20,17 +20,17 @@
 //
 // neardup COMMAND --help has the flags. The files of the program:
 //
-//	main.go        the commands, and the way to them
-//	call.go        what a command gets
+//	main.go        the commands, and how they are called
+//	call.go        what a command is given
 //	dedup.go       dedup, records and estimate
 //	flags.go       their flags
 //	completion.go  what lets shells complete them
 //	explain.go     explain, compare and calibrate
 //	diff.go        compare what two calls decided
 //	merge.go       divide a call among processes
-//	rethreshold.go decide again by the pairs of an earlier call
+//	rethreshold.go decide again from the pairs of an earlier call
 //	verify.go      check an audit
-//	review.go      make the page in which people look at pairs
+//	review.go      make the page on which people look at pairs
 //	passages.go    find passages, and what leaks from tests
 //	fingerprint.go write fingerprints as a table, and SQL to join it
 //	upgrade.go     read what an earlier version kept
@@ -49,13 +49,13 @@
 //	fingerprints/  a table of fingerprints
 //	cost/          what a call would cost
 //
-// What they stand on:
+// The packages that they use:
 //
 //	input/         find files, and read items, documents, records and values from them
 //	reading/       read many files at once, on all processors
 //	output/        write collections in any format, and tables
 //	rows/          values with types, and how each format writes them; parquet/, workbook/
-//	review/        the page in which people look at pairs
+//	review/        the page on which people look at pairs
 //	verify/        check an audit
 //	cli/           files that are written as a whole or not at all, compression, what is safe to print
 //	progress/      what is being done, and how much time is left

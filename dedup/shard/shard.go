@@ -1,16 +1,16 @@
-// Package shard divides the work of a [dedup.Deduplicator] among processes that have a part of the documents each.
+// Package shard divides the work of a [dedup.Deduplicator] among processes that each have a part of the documents.
 //
-// What a Deduplicator says of two documents depends on these and on their neighbourhoods, and on no others. So it is
-// enough to find out which documents can matter to each other, and to give all of these to one process. Its results
-// for them are those of a process that has all documents, bit for bit.
+// The result of a Deduplicator for two documents depends only on these two and their neighbourhoods. So it is enough to
+// find out which documents can affect each other, and to give all of these to one process. Its results for them are the
+// same as those of a process that has all documents, bit for bit.
 //
 //	Signer.Sign    makes the signature of a document, wherever the document is
 //	Signature      says in which buckets it is
 //	Bucket.Link    links what can matter to each other in one bucket
 //	Links          does so for many buckets in memory
 //
-// Documents that are linked, or are equal, or are connected by a chain of such, go to one Deduplicator. Most documents
-// of most collections are linked with none, and need not be looked at again.
+// Documents that are linked or equal, or that a chain of such documents connects, go to one Deduplicator. In most
+// collections, most documents are not linked with any other, and need not be looked at again.
 package shard
 
 import (
@@ -42,7 +42,8 @@ func (s *Signer) Sign(doc neardup.Document) (Signature, error) {
 	return Signature{d.Digest, d.Set}, err
 }
 
-// A Signature says which other documents can matter to one. The zero value is that of a document without features.
+// A Signature says which other documents can matter to a document. The zero value is that of a document without
+// features.
 type Signature struct {
 	Digest uint64 // of what is compared; equal contents have equal digests
 	of     signature.Set
@@ -51,14 +52,14 @@ type Signature struct {
 // IsEmpty reports whether the document has no features. Then no other one matters to it.
 func (s *Signature) IsEmpty() bool { return s.of.Has == [signature.Levels]bool{} }
 
-// EachBucket calls use with each bucket that a document is in, and with what its bucket has to know of it: 42 buckets, or 84 for
-// a text of 50 to 99 words.
+// EachBucket calls use with each bucket that a document is in, and with the entry for the document in that bucket: 42
+// buckets, or 84 for a text of 50 to 99 words.
 func (s *Signature) EachBucket(use func(b Bucket, e Entry)) {
 	neighbour.EachBucket(&s.of, func(b neighbour.Bucket, e neighbour.Entry) { use(Bucket(b), Entry{e}) })
 }
 
 // Values returns the values of the two signatures, 128 of 16 bits each, or nil for one that the document does not have: long texts are
-// known by pairs of words, and short ones by runs of three characters. A band is three of them that follow each other, from 0 on.
+// known by pairs of words, and short ones by runs of three characters. Every three consecutive values, from 0 on, are a band.
 //
 // Two documents are neighbours if they agree in a band of one of the signatures, and by the four lowest bits of each value in as
 // many values of it as [LeastSame] says.
@@ -95,7 +96,7 @@ const MostBytes = 9 + int(signature.Levels)*signature.Values*2
 // errSignature is the error of bytes that are no signature.
 var errSignature = errors.New("neardup: this is no signature of a document")
 
-// Decode reads what AppendBinary appended, and returns the bytes behind it.
+// Decode reads what AppendBinary appended, and returns the bytes after it.
 func (s *Signature) Decode(b []byte) (rest []byte, err error) {
 	const head = 9
 	if len(b) < head || b[head-1] >= 1<<signature.Levels {
@@ -119,7 +120,7 @@ type Bucket uint64
 // MostEntries is the largest number of documents of a bucket that are compared. If there are more, all of them matter to each other.
 const MostEntries = int(neighbour.UsualLimit)
 
-// An Entry is what a bucket has to know of a document.
+// An Entry is what a bucket has to know about a document.
 type Entry struct{ of neighbour.Entry }
 
 // AppendBinary implements [encoding.BinaryAppender]. It appends [EntryBytes] bytes, and never fails.
@@ -132,7 +133,7 @@ func (e *Entry) UnmarshalBinary(b []byte) error { return e.of.UnmarshalBinary(b)
 const EntryBytes = neighbour.EntryBytes
 
 // Link calls link with numbers of entries of the bucket so that those that matter to each other are connected. With n entries, up to [MostEntries],
-// it takes time for n² comparisons of some nanoseconds, and less if many matter to each other.
+// it takes time for n² comparisons of a few nanoseconds each, and less if many matter to each other.
 func (b Bucket) Link(entries []Entry, link func(i, j int)) {
 	order, of := make([]int, len(entries)), make([]neighbour.Entry, len(entries))
 	for i := range order {
@@ -151,6 +152,6 @@ func NewLinks(part, parts int) Links { return Links{neighbour.NewLinks(part, par
 // Add adds the signature of a document under a number, which its links will have.
 func (l Links) Add(document uint32, s *Signature) { l.of.Add(document, &s.of) }
 
-// Find calls link with what it links, from one goroutine at a time. It uses all processors. It may be called once. The error is that of the
-// context.
+// Find calls link for each link, from one goroutine at a time. It uses all processors. It may be called once. The error is
+// that of the context.
 func (l Links) Find(ctx context.Context, link func(a, b uint32)) error { return l.of.Find(ctx, link) }

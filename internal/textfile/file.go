@@ -19,11 +19,11 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// A File has texts behind each other, each with a checksum of 8 bytes before it, which is seeded with its place.
+// A File has texts one after another, each with a checksum of 8 bytes before it, which is seeded with its place.
 // It is removed when nobody refers to it any more, unless it has a name. All methods may be called by several
 // goroutines.
 //
-// What is added stands in blocks of memory first. They are written when there are enough of them: at once if the file has a
+// What is added is first held in blocks of memory. They are written when there are enough of them: at once if the file has a
 // name, and otherwise in the background, when they take half of the memory that they may.
 //
 // A File with a name begins with the head of all files of the library (package format). Nothing in it ever
@@ -248,7 +248,7 @@ func (f *File) room(size int64) []byte {
 // AppendBytes is Append for bytes.
 func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(lex.String(b)) }
 
-// Cut drops the texts from a place on, in a file without a name, so that the next one stands there. Nobody may be reading them.
+// Cut drops the texts from a place on, in a file without a name, so that the next one goes there. Nobody may be reading them.
 func (f *File) Cut(at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -341,7 +341,8 @@ func (f *File) named(err error) error {
 	return store.InFile(f.file.Name(), err)
 }
 
-// Write writes what was added. It outlives the program then, but not the machine.
+// Write writes what was added. It then survives the end of the program, but not a crash of
+// the machine.
 func (f *File) Write() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -370,7 +371,7 @@ func (f *File) Sync() error {
 	return f.failed
 }
 
-// Size returns how long the file is, with what was not written yet.
+// Size returns the length of the file, including what has not been written yet.
 func (f *File) Size() int64 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -390,7 +391,7 @@ func (f *File) Begin() int64 { return f.begin }
 // Bytes returns how much of a file a text of n bytes takes.
 func Bytes(n int) int64 { return sumBytes + int64(n) }
 
-// Read returns the text of n bytes at a place. It lies in memory that does not change, or in buf, which grows, and is only
+// Read returns the text of n bytes at a place. It is in memory that does not change, or in buf, which grows, and is only
 // valid until buf is used again. A text that cannot be read is empty, and Err has the error.
 func (f *File) Read(at int64, n int, buf *[]byte) string {
 	b, err := f.inMemory(at, n)
@@ -451,7 +452,8 @@ func (f *File) read(b []byte, at int64) error {
 	return nil
 }
 
-// Fail says that a text that was read is not what it should be. The error is one of Read then.
+// Fail reports that a text that was read is not as it should be. Err then returns the error, as for
+// errors of Read.
 func (f *File) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package leaks finds test items that stand in a training corpus, as a whole or in part.
+// Package leaks finds test items that occur in a training corpus, as a whole or in part.
 //
 // The tests are in memory, and the documents of the corpus are streamed, in any number of goroutines. A table has the hash of every run
 // that is as long as the shortest leak. Where a document has one, the two are compared word by word, in both directions. So a search
@@ -32,8 +32,8 @@ const mostItems = 10
 // mostRuns is how many runs of one part are reported for a document, so that texts which repeat themselves take no more memory.
 const mostRuns = 100
 
-// A Benchmark is the items of tests that should not be in a training corpus. Items are added first; then documents are searched, by as many goroutines
-// as one likes.
+// A Benchmark is the items of tests that should not be in a training corpus. Items are added first; then documents are
+// searched, by any number of goroutines.
 type Benchmark[ID any] struct {
 	length, least length
 
@@ -73,8 +73,8 @@ type testRun struct {
 	next     int32 // the next one with the same hash, or -1
 }
 
-// New returns a Benchmark without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
-// of range.
+// New returns a Benchmark without items. The zero length means 13 words, or 20 characters. It returns an error for a length
+// that is out of range.
 func New[ID any](of passages.Length) (*Benchmark[ID], error) {
 	if of == (passages.Length{}) {
 		of.Words = usualLeak
@@ -91,8 +91,9 @@ func New[ID any](of passages.Length) (*Benchmark[ID], error) {
 	return &Benchmark[ID]{length: length(of), least: length(least)}, nil
 }
 
-// Add adds an item. Its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It keeps no
-// reference to the texts. Searches that have begun do not look for it. A text of 2 GB or more is an error, and its item is not added.
+// Add adds an item. Its parts are looked for one by one, so that you can see whether a question has leaked with its answer.
+// It keeps no reference to the texts. Searches that have begun do not look for it. A text of 2 GB or more is an error, and
+// its item is not added.
 func (t *Benchmark[ID]) Add(id ID, parts ...string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -276,8 +277,9 @@ func (b *built[ID]) index(x *testTable, items []int) {
 	}
 }
 
-// Search yields the parts that leak into a document, in no particular order but always the same. Each run is as long as it can be. Of a run that
-// stands twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not read.
+// Search yields the parts that leak into a document, in no particular order but always the same. Each run is as long as it
+// can be. If a run occurs twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not
+// read.
 func (t *Benchmark[ID]) Search(text string) iter.Seq[Leak[ID]] {
 	return func(yield func(Leak[ID]) bool) {
 		if len(text) > lex.MaxText {

@@ -29,7 +29,7 @@ type Client struct {
 	HTTP  *http.Client // nil means [http.DefaultClient]
 }
 
-// An Error is an answer that is no success.
+// An Error is an answer that reports a failure.
 type Error struct {
 	Status     int           // of HTTP
 	Detail     string        // what the service says
@@ -38,7 +38,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("neardupd: %d: %s", e.Status, e.Detail) }
 
-// Create makes a collection. If it is there with the same settings, Create does nothing.
+// Create makes a collection. If it exists already with the same settings, Create does nothing.
 func (c *Client) Create(ctx context.Context, collection string, settings Settings) error {
 	return c.call(ctx, http.MethodPut, c.path(collection, ""), settings, nil)
 }
@@ -67,7 +67,7 @@ func (c *Client) Put(ctx context.Context, collection string, d Document) error {
 }
 
 // PutIfNew stores a text unless it has a near-duplicate. It returns up to limit of these. A call that was not answered may be repeated: then
-// a text that was stored is not stored again, and is no near-duplicate of itself.
+// a text that was stored is not stored again, and is not reported as a near-duplicate of itself.
 func (c *Client) PutIfNew(ctx context.Context, collection string, d Document, limit int) (out Decision, err error) {
 	if err := valid(d.ID, d.Text); err != nil {
 		return out, err
@@ -95,7 +95,7 @@ func (c *Client) Delete(ctx context.Context, collection, id string) (was bool, e
 	return err == nil, ignoreMissing(err)
 }
 
-// Batch does many orders, and returns an outcome for each.
+// Batch sends many orders in one request, and returns an outcome for each.
 func (c *Client) Batch(ctx context.Context, collection string, orders []Order) (out []Outcome, err error) {
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)

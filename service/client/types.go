@@ -71,7 +71,7 @@ type Decision struct {
 	Found
 }
 
-// A Stored document is what is known of it.
+// A Stored is what is known about a stored document.
 type Stored struct {
 	ID          string `json:"id"`
 	Number      int    `json:"number,omitempty" doc:"auto: the number of documents that were added before it"`
@@ -93,7 +93,7 @@ type Pair struct {
 	Constant    float64    `json:"constant"`
 }
 
-// A Quantity is one reason of a probability.
+// A Quantity is one reason for a probability.
 type Quantity struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -123,7 +123,7 @@ type Group struct {
 	IDs []string `json:"ids"`
 }
 
-// A Decided is a decision of before.
+// A Decided is an earlier decision.
 type Decided struct {
 	At         time.Time `json:"at"`
 	Collection string    `json:"collection"`
@@ -138,5 +138,5 @@ type Deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// NoDocument is what the service says of a document that is not there.
+// NoDocument is what the service says about a document that does not exist.
 const NoDocument = "there is no such document"

@@ -2,11 +2,11 @@
 
 // Command wasm is neardup for the page of package browser. It runs in a worker of the browser and gives it three functions:
 //
-//	neardup.compare(a, b)                 what is said of two texts, as an object
+//	neardup.compare(a, b)                 the result for two texts, as an object
 //	neardup.groups(lines, progress)       the groups of an array of texts, or of the lines of a Uint8Array
 //	neardup.version                       of the fingerprints
 //
-// The values are those of the Go library, to the bit.
+// The values are the same as those of the Go library, bit for bit.
 package main
 
 import (

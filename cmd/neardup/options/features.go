@@ -125,7 +125,7 @@ func SetStep(n *neardup.Normalizer, step string) error {
 	return nil
 }
 
-// TextHash returns a hash of a text; texts with equal hashes are taken for equal. With --secret the
+// TextHash returns a hash of a text; texts with equal hashes are treated as equal. With --secret the
 // texts may be hostile, so the hash is cryptographic.
 func (o *Options) TextHash(text string) (hash [16]byte) {
 	if o.Secret != "" {

@@ -28,7 +28,7 @@ type Method struct {
 	Blend     papers.Blend
 }
 
-// A Threshold says from where on a pair counts.
+// A Threshold says from which value on a pair counts.
 type Threshold struct {
 	Least             float64      // the smallest similarity; 0 lets the probability decide
 	Probability, Bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
@@ -57,7 +57,7 @@ func (m *Method) ValueName() string {
 	return "score"
 }
 
-// Show returns a value as the outputs have it.
+// Show returns a value as the outputs show it.
 func (m *Method) Show(value float64) string {
 	if m.Name == "simhash" && m.ByContent {
 		return fmt.Sprint(int(value))
@@ -163,7 +163,7 @@ func (m *Method) checkThresholds(given map[string]bool) string {
 	return ""
 }
 
-// Deduplicator returns the settings of a Deduplicator for a call, which says with tell what it is doing.
+// Deduplicator returns the settings of a Deduplicator for a call, which reports its progress with tell.
 func (o *Options) Deduplicator(fp *neardup.Fingerprinter, tell func(dedup.Progress)) dedup.Options {
 	m := &o.Method
 	s := dedup.Options{Fingerprinter: *fp, Similarity: m.Least, Probability: m.Probability, Bias: m.Bias, Kinds: m.Kinds}

@@ -30,7 +30,7 @@ type Options struct {
 	PartDir   string   // with Shard, where the part goes
 	Command   []byte   // with Shard, the flags as JSON, for the command merge
 	PartFiles []string // of shards, which the call reads or writes
-	Estimate  bool     // nothing is done but said what it would cost
+	Estimate  bool     // only report what the call would cost
 	Given     Given    // with the method given
 	Set       []string // the flags that were given and count for all calls on these inputs, as --name=value
 }
@@ -63,7 +63,7 @@ type Inputs struct {
 	Format, FilesFrom string
 }
 
-// Features says what documents are compared by, as far as the user does.
+// Features says what documents are compared by, as far as the user sets it.
 type Features struct {
 	Tokenizer, Normalize, Secret string
 	Lines, Weights, Stats        string // files, but for the name of the weights
@@ -205,7 +205,7 @@ func (o *Options) checkShard() string {
 	return ""
 }
 
-// CheckLearnt returns an error if a file is missing that the shards of a call have learnt from: nothing is learnt again.
+// CheckLearnt returns an error if a file from which the shards of a call have learnt is missing: nothing is learnt again.
 func (o *Options) CheckLearnt() error {
 	w, err := o.Weighting()
 	if err != nil {

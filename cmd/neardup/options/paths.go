@@ -37,7 +37,7 @@ func (o *Options) CheckPaths() string {
 	return ""
 }
 
-// Written returns what is there of that which is written, and of parts. It returns an error if something of it is also an input.
+// Written returns those of the outputs and parts that exist already. It returns an error if one of them is also an input.
 func (o *Options) Written() ([]fs.FileInfo, error) {
 	outputs := o.Existing()
 	for _, path := range o.PartFiles {
@@ -65,7 +65,7 @@ func IsAmong(outputs []fs.FileInfo, file fs.FileInfo) bool {
 	return slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, file) })
 }
 
-// BothWays is the error of a file that is read and would be written.
+// BothWays is the error for a file that is read and would also be written.
 func BothWays(path string) error {
 	return fmt.Errorf("%s: the same file is an input and an output", path)
 }
@@ -75,7 +75,7 @@ func (o *Writing) Paths() []string {
 	return []string{o.Pairs, o.Groups, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items}
 }
 
-// Existing returns the outputs that are there already.
+// Existing returns the outputs that exist already.
 func (o *Writing) Existing() (files []fs.FileInfo) {
 	for _, path := range o.Paths() {
 		if info, err := os.Stat(path); path != "" && err == nil {

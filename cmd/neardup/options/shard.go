@@ -23,7 +23,7 @@ func ParseShard(text string) (s Shard, err error) {
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Number, s.Of) }
 
 const (
-	MostShards = 10_000 // that a call can be divided into
+	MostShards = 10_000 // into which a call can be divided
 
 	// Of few files, each shard takes so many lines in turn. It reads the others too, but does nothing with them. Of filesPerShard files for
 	// each shard or more, it takes whole files.
@@ -31,7 +31,8 @@ const (
 	filesPerShard = 4
 )
 
-// IsMine reports whether an item is of this shard; that of a call without shards has all. n is how many sources there are.
+// IsMine reports whether an item belongs to this shard. In a call without shards, every item does. n is the number of
+// sources.
 func (s Shard) IsMine(at input.Place, n int) bool {
 	if s.Of == 0 {
 		return true
@@ -44,7 +45,8 @@ func (s Shard) IsMine(at input.Place, n int) bool {
 	return number%s.Of == s.Number-1
 }
 
-// TurnOf returns the source of a place, and the number of its turn there. All that has one turn is of one shard.
+// TurnOf returns the source of a place, and the number of its turn there. All items of a turn belong to the same
+// shard.
 func TurnOf(at input.Place) input.Place {
 	return input.Place{Source: at.Source, Line: at.Line / linesPerTurn}
 }

@@ -3,12 +3,12 @@
 //
 // Two fingerprints at a distance of at most k agree on at least m−k of m blocks (Manku, Jain and Das Sarma
 // 2007; june 2013 §3 for m = 4, k = 3). So there is a table for each combination of m−k blocks. A pair that
-// agrees on more blocks meets in several tables; it counts in the first one only, which the two
-// fingerprints tell by themselves.
+// agrees on more blocks meets in several tables; it counts only in the first one, which can be computed from the
+// two fingerprints alone.
 //
-// The package internal/hamming chooses tables for one machine. There a random access is dear, and memory
-// limits the number of tables. On other engines, both do not matter: the cost is rows to move and candidates
-// to compare.
+// The package internal/hamming chooses tables for one machine. There a random access is expensive, and memory
+// limits the number of tables. On other engines, neither matters: the cost is in rows to move and candidates to
+// compare.
 package blocks
 
 import (
@@ -25,8 +25,8 @@ const MostTables = 1024
 // A Mask has a one for each bit of a fingerprint that counts; it is also a fingerprint. Those of 64 bits use Lo only.
 type Mask struct{ Hi, Lo uint64 }
 
-// A Table has the pairs that agree on the bits of Key. A pair is of an earlier table too, unless it differs
-// in every one of the blocks in Skipped.
+// A Table has the pairs that agree on the bits of Key. A pair also belongs to an earlier table, unless it
+// differs in every one of the blocks in Skipped.
 type Table struct {
 	Key     Mask
 	Skipped []Mask
@@ -91,7 +91,7 @@ func Tables(width, blocks, k int) []Table {
 }
 
 // Candidates returns how many pairs of n random fingerprints agree on the key of a table, over all tables.
-// Those of real texts are more, by the near-duplicates and by the bits that are not random.
+// Real texts have more: near-duplicates, and pairs that agree because some bits are not random.
 func Candidates(n float64, width, blocks, k int) float64 {
 	sum := 0.0
 	for choice := range hamming.Combinations(blocks, blocks-k) {
