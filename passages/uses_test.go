@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/passages/internal/sample"
 )
 
@@ -535,5 +537,91 @@ func TestAroundBackwards(t *testing.T) {
 	}
 	if _, _, _, err := f.Around(Place[string]{From: 7, To: 4}, 1); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestPinned holds what is found in made collections of repetitive texts, to the last place, as a digest.
+func TestPinned(t *testing.T) {
+	var lines []string
+	say := func(x ...any) { lines = append(lines, fmt.Sprintf("%+v", x)) }
+	ctx := context.Background()
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		var pool []string
+		l := Length{Words: 2 + rng.IntN(6), Characters: 2 + rng.IntN(9)}
+		f, err := New[int](Options{Length: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for i := range 4 + rng.IntN(30) {
+			text := randomText(rng, &pool)
+			for _, mark := range []string{". ", "。", "\n", "\n\n", "! 3 ", "? Yes", " \t\n b"} {
+				if at := rng.IntN(len(text) + 1); rng.IntN(2) == 0 && utf8.RuneStart(append([]byte(text), 'x')[at]) {
+					text = text[:at] + mark + text[at:]
+				}
+			}
+			texts = append(texts, text)
+			if err := f.Add(i, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := len(texts)
+		for _, since := range []int{-1, 0, n / 2, n - 1, n} {
+			for p, err := range f.PassagesSince(ctx, since) {
+				say(p, err)
+			}
+			for c, err := range f.CoverageSince(ctx, since) {
+				say(c, err)
+			}
+			for _, o := range []CutOptions{{Since: since}, {Since: since, Sentences: true}, {Since: since, Paragraphs: true, MinDocuments: 2}, {MinDocuments: 3}, {Sentences: true, Paragraphs: true}, {MinDocuments: -1}} {
+				for c, err := range f.Cuts(ctx, o) {
+					if say(c.ID, c.Number, c.Left, c.Spans, c.Sources, c.Needed, err != nil); err == nil {
+						cut, err := c.Apply(texts[c.Number], "")
+						masked, err2 := c.Apply(texts[c.Number], "[cut]")
+						_, wrong := c.Apply(texts[c.Number]+"x", "")
+						say(cut, err, masked, err2, wrong != nil)
+						for _, s := range slices.Concat(c.Spans, c.Sources) {
+							for _, around := range []int{-1, 0, 1, 5} {
+								before, text, after, err := f.Around(s, around)
+								say(before, text, after, err != nil)
+							}
+						}
+					}
+				}
+			}
+		}
+		for _, share := range []float64{-1, 0, 0.1, 0.5, 0.9, 1, 1.1} {
+			for c, err := range f.Contained(ctx, share) {
+				say(c, err != nil)
+			}
+		}
+		for i := range 12 {
+			text := randomText(rng, &pool)
+			for m, err := range f.Search(ctx, text) {
+				say(m, err)
+			}
+			runs, err := Between(texts[i%n], text, l)
+			if say(err); err == nil {
+				for r := range runs {
+					say(r)
+				}
+			}
+		}
+		for _, p := range []Place[int]{{Number: -1}, {Number: n}, {Number: n - 1}, {Number: 0, From: -1, To: 1}, {Number: 0, From: 1, To: 0}, {Number: 0, To: len(texts[0])}, {Number: 0, To: len(texts[0]) + 1}} {
+			text, err := f.Text(p)
+			before, in, after, err2 := f.Around(p, 3)
+			doc, err3 := f.Document(p.Number)
+			say(text, err != nil, before, in, after, err2 != nil, doc, err3 != nil)
+		}
+	}
+	for words := -1; words < 5000; words += 1 + max(0, words-90)*7 {
+		for characters := -1; characters < 9000; characters += 1 + max(0, characters-90)*7 {
+			l, err := Length{words, characters}.WithDefaults()
+			say(l, err != nil)
+		}
+	}
+	if digest := neardup.HashFeature(strings.Join(lines, "\n")); digest != 0x35d9aca9711b37a9 {
+		t.Errorf("the digest is %#x", digest)
 	}
 }

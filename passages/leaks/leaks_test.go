@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/passages"
 	"github.com/neardup/neardup/passages/internal/sample"
 )
@@ -197,5 +198,48 @@ func BenchmarkSearch(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		for range tests.Search(texts[i%len(texts)]) {
 		}
+	}
+}
+
+// TestPinned holds which parts of made items leak into made documents, as a digest.
+func TestPinned(t *testing.T) {
+	var lines []string
+	say := func(x ...any) { lines = append(lines, fmt.Sprintf("%+v", x)) }
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		some := func(n int) string {
+			var b strings.Builder
+			for range n {
+				b.WriteString([]string{"the ", "a ", "of ", "Cat ", "sat. ", "on\n", "mat ", "中", "文", "字", "word ", "é "}[rng.IntN(2+rng.IntN(11))])
+			}
+			return b.String()
+		}
+		b, err := New[int](passages.Length{Words: 3 + rng.IntN(5), Characters: 4 + rng.IntN(7)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []string
+		for i := range 14 + rng.IntN(20) {
+			item := []string{some(rng.IntN(30)), some(rng.IntN(8))}
+			if rng.IntN(2) == 0 && len(parts) > 0 { // what items have in common
+				item[0] += parts[rng.IntN(min(len(parts), 3))]
+			}
+			parts = append(parts, item...)
+			if err := b.Add(i, item...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n, is := range b.Parts() {
+			say(n, is)
+		}
+		for range 20 {
+			text := some(rng.IntN(20)) + parts[rng.IntN(len(parts))] + some(rng.IntN(20)) + parts[rng.IntN(len(parts))]
+			for l := range b.Search(text) {
+				say(l)
+			}
+		}
+	}
+	if digest := neardup.HashFeature(strings.Join(lines, "\n")); digest != 0xe874a98abae35176 {
+		t.Errorf("the digest is %#x", digest)
 	}
 }
