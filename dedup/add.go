@@ -156,9 +156,6 @@ func (d *Deduplicator[ID]) atOnce() int64 {
 	return min(8<<20*int64(runtime.GOMAXPROCS(0)), max(d.options.Memory/atOnceShare, 1<<20))
 }
 
-// atOnceShare is which part of the memory that is. Two batches are in memory, and a copy of one that is written.
-const atOnceShare = 32
-
 // add adds documents to memory and files under the lock, in order, up to the first one with an error.
 func (d *Deduplicator[ID]) add(all []arrival[ID]) error {
 	if err := d.lock(); err != nil {

@@ -25,15 +25,6 @@ func (c *crowd) has(i int32) bool { return c.all || c.of[i] }
 // isEmpty reports whether nobody is in the crowd.
 func (c *crowd) isEmpty() bool { return !c.all && len(c.of) == 0 }
 
-// In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
-// 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
-// mostMissed in a row are not near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
-// since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all neighbours.
-const (
-	mostMissed = 32 // with 16 and with 64 the clusters of all 24 collections are the same
-	mostForms  = 32
-)
-
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
 func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) []edge {
 	found := s.nearest(w, i, func(int32) bool { return true }, mostMissed, math.MaxInt)
@@ -115,9 +106,6 @@ func (s *snapshot[ID]) besideOf(w *judge.Worker, c *crowd, i int32, found []edge
 	}
 	return found
 }
-
-// mostOld is with how many old contents a new one in a crowd has edges: it goes to the most similar of them, and each costs a millisecond or two.
-const mostOld = 16
 
 // withOld returns the edges of new contents with old ones, as far as beside lacks them: in a crowd, those with the nearest ones. So what is
 // looked up grows with what is new, not with an old crowd. It returns nil without old documents.

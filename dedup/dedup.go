@@ -154,16 +154,6 @@ func (d *Deduplicator[ID]) empty() {
 // documents, if at all, so they may as well be in a file.
 func (d *Deduplicator[ID]) numbers() int64 { return d.options.Memory / numberShare }
 
-const numberShare = 64
-
-// Texts and signatures are in memory as long as they take a small share of it. Others are in a file. Only those that are
-// compared are read again, so more memory would save little.
-const (
-	bodyShare   = 8
-	leastBodies = 1 << 20
-	mostBodies  = 64 << 20
-)
-
 // slotOf returns the slot of the document with an id.
 func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
 	slot, ok = d.ids.Find(maphash.Comparable(d.seed, id), func(slot uint32) bool { return d.names.at(slot) == id })

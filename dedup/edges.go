@@ -44,12 +44,6 @@ func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 	return nil
 }
 
-// edgeShare is by which part of the memory edges are kept. With more of them, each method compares for itself.
-const (
-	edgeShare = 16
-	edgeBytes = 32
-)
-
 // known returns the edges if they have been found already.
 func (s *snapshot[ID]) known() *edges {
 	s.kept.Lock()

@@ -25,12 +25,6 @@ type Family[ID comparable] struct {
 	Filled []string
 }
 
-const (
-	leastFamily = 4    // members; fewer show no form
-	mostShown   = 8    // members whose texts tell what is common to all
-	mostFilled  = 2000 // bytes of what is filled in
-)
-
 // Families returns the families: documents that are joined by pairs of the kind [neardup.SameForm], and by chains of such
 // pairs. The largest come first, and equally large ones in an order that depends only on the documents. It takes as
 // long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. Any error comes from the

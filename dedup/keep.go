@@ -41,10 +41,6 @@ func (s *snapshot[ID]) newKeeper(g *GroupOptions[ID], of []uint32) *keeper[ID] {
 	return k
 }
 
-// mostTries is how many members are tried before the one that represents the group is kept. Each try compares one with
-// all others.
-const mostTries = 8
-
 // another returns a keeper for another goroutine. The two may choose for groups that have no near-duplicates in common.
 func (k *keeper[ID]) another() *keeper[ID] {
 	other := *k

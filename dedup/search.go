@@ -193,9 +193,6 @@ func (d *Deduplicator[ID]) judge() *judge.Judge {
 	return l.judge
 }
 
-// mostForSearches is how much of the memory searches use for what they have made of texts. Most texts are looked at by one search alone.
-const mostForSearches = 1 << 30
-
 // A judged is the judge of the last search.
 type judged struct {
 	sync.Mutex
@@ -249,13 +246,6 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 	}
 	return found, nil
 }
-
-// A search in a crowd looks at the nearest ones, until it has found as many as it is asked for, or mostFound, or until so many in a row were none: fewer
-// than for groups, since somebody waits, and a place in a crowd takes 2 ms.
-const (
-	mostFound          = 64
-	mostMissedBySearch = 16
-)
 
 // findIn calls add with the near-duplicates of a content. found returns how many documents that makes so far.
 func (d *Deduplicator[ID]) findIn(ctx context.Context, w *judge.Worker, from uint32, most int, found func() int, add func(slot uint32, v verdict)) error {

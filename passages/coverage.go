@@ -25,10 +25,6 @@ type Coverage[ID any] struct {
 	Sources []Match[ID]
 }
 
-// mostSources: where more than so many documents have a text, who wants to know where it comes from needs no others; and the work stays in
-// proportion to the places.
-const mostSources = 16
-
 // Coverage yields the documents that share a passage with another one, in the order of adding. It takes the time of
 // Passages, plus the time for up to 16 sources of each place. The error comes last.
 func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error] {

@@ -193,9 +193,6 @@ func (b bitset) hasAny(from, to uint64) bool {
 	return false
 }
 
-// perJob is how many documents are read at a time.
-const perJob = 64
-
 // A scanner reads texts, for one goroutine.
 type scanner struct {
 	tokenized

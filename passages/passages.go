@@ -95,9 +95,6 @@ type stored struct {
 	anchors uint64 // its first anchor, among those of all documents
 }
 
-// mostTokens is how many tokens all documents have at most: their numbers have 40 bits.
-const mostTokens = 1 << 40
-
 var errFull = errors.New("passages: there are too many documents")
 
 // New returns a Finder without documents. It returns an error for options that are out of range.
@@ -159,9 +156,6 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 	}
 	return cmp.Or(flush(), ctx.Err())
 }
-
-// perRead is how many texts a goroutine reads at a time.
-const perRead = 16
 
 // A reading is what is known of a text that is added.
 type reading struct {

@@ -23,9 +23,6 @@ type Match[ID any] struct {
 	More int
 }
 
-// mostMatchRuns is how many runs a Match has: a text that repeats itself may share any number with another one.
-const mostMatchRuns = 1000
-
 // Search yields the documents that share a passage with a text, roughly those that share most first. The text is not added. The first search after
 // adding builds an index. Searches run concurrently. An error comes last: that of the context or of a file, or one for a text
 // of 2 GB or more.
@@ -63,9 +60,6 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		}
 	}
 }
-
-// mostAhead is how many texts, or blocks of the index, are announced before they are read: as many as a disk reads side by side.
-const mostAhead = 32
 
 // match compares a document with the text of a matcher. other and buf are memory for it.
 func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte) Match[ID] {

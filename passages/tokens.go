@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file says how long a passage has to be, and chooses the anchors of a text: runs of tokens by which texts are found that may share a
@@ -27,16 +28,6 @@ type Length struct {
 	Words      int // 0 means 50, or 5/8 of Characters, rounded down, if these are given
 	Characters int // 0 means 80, or 8/5 of Words, rounded down, if these are given: about as much text as that many words
 }
-
-// The usual length of a passage. Fifty words are two sentences or three: so many are rarely equal unless they were copied
-// (Lee et al. 2022, Deduplicating Training Data Makes Language Models Better, section 4.2, who take 50 tokens too).
-const (
-	usualWords      = 50
-	usualCharacters = 80
-)
-
-// mostLength bounds both, so that no sum of weights overflows 32 bits.
-const mostLength = 1 << 15
 
 // WithDefaults returns the length with the defaults filled in. It returns an error for a number that is out of
 // range.

@@ -53,14 +53,6 @@ type form struct {
 	own family.Filled
 }
 
-// The shares of the memory for what is kept of contents. Most is for texts, which take the longest to make.
-const (
-	textShare  = 16
-	ownShare   = 64 // of each worker
-	placeShare = 32
-	formShare  = 32
-)
-
 // New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for in the graph, which must be
 // settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used.
 func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
@@ -174,9 +166,6 @@ func (w *Worker) Done() {
 	}
 }
 
-// mostSpare is how large a worker is kept.
-const mostSpare = 4 << 20
-
 // point returns the point of a slot, or of the guest.
 func (w *Worker) point(slot uint32) neighbour.Point {
 	if slot == neighbour.None {
@@ -247,9 +236,6 @@ func (w *Worker) among(slot uint32, most neighbour.Limit) []neighbour.Near {
 	return l.all
 }
 
-// MostNeighbours is how many neighbours are too many to compare a text with all.
-const MostNeighbours = 256
-
 // IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
 func (w *Worker) IsCrowded(slot uint32) bool {
 	if l := &w.near; l.of != slot || l.most != neighbour.UsualLimit {
@@ -266,13 +252,6 @@ func (w *Worker) IsCrowded(slot uint32) bool {
 func (w *Worker) AreNear(a, b uint32) bool {
 	return slices.ContainsFunc(w.NearOfAll(a), func(n neighbour.Near) bool { return n.Slot == b })
 }
-
-// A crowd may have some hundred that are nearer to a content than all its near-duplicates, such as those that were changed in the same
-// place. So every fourth that Nearest yields first is one at random, up to so many.
-const (
-	mostRandom   = 16
-	beforeRandom = 4
-)
 
 // Nearest yields all neighbours of a slot, the nearest first. In a crowd, those that it is close to come first, and some at random stand
 // among these. More than those of its place are only looked for, and sorted, if they are asked for.
@@ -414,9 +393,6 @@ func (w *Worker) readPlace(slot uint32, p *evidence.Place) {
 	}
 }
 
-// mostStale is up to how many changes a place is kept as it was: what is kept has no guest, so one or two are usual.
-const mostStale = 8
-
 // remember keeps a place for later searches, without the guest.
 func (w *Worker) remember(slot uint32, p *evidence.Place) {
 	known := p.Known(w.digest)
@@ -452,9 +428,6 @@ func (w *Worker) Score(a, b uint32) Score {
 	return s
 }
 
-// leastMany is how many documents show a template: with fewer there is none, as there is no form.
-const leastMany = 4
-
 // areMany reports whether so many documents are in the neighbourhood of one of two documents with so many neighbours, itself included.
 func areMany(a, b int) bool { return max(a, b)+1 >= leastMany }
 
@@ -462,10 +435,6 @@ func areMany(a, b int) bool { return max(a, b)+1 >= leastMany }
 func (w *Worker) Evidence(a, b uint32) evidence.Vector {
 	return w.compare.Pair(w.text(a), w.text(b), w.place(a), w.place(b), a, b)
 }
-
-// mostForms is how many documents of a neighbourhood show whether it has forms: so many that a slot that most
-// documents fill in differently shows at least four ways.
-const mostForms = 16
 
 // form returns what the neighbourhood of a slot says about forms.
 func (w *Worker) form(slot uint32) *form {

@@ -64,16 +64,6 @@ type run struct {
 
 func (r *run) len() int { return r.to - r.from }
 
-// The shares of the memory, for what is looked at in any order and for keys, which are looked at in their order.
-const (
-	sketchShare = 8
-	keyShare    = 16
-	runShare    = 16 // of the longest run; the others together are about as long
-	slotShare   = 128
-	leastMemory = 1 << 20
-	mostKeys    = 64 << 20
-)
-
 // newIndex returns an empty index. What it knows is in memory as long as it takes a part of so many bytes.
 func newIndex(l signature.Level, texts Signatures, memory int64) index {
 	x := index{level: l, texts: texts, tail: keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)}, listed: memory / runShare, atOnce: mostAtOnce}

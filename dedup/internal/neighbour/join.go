@@ -159,13 +159,6 @@ func (b bitset) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64
 // add adds a number for which there is room.
 func (b bitset) add(i uint32) { b[i/64] |= 1 << (i % 64) }
 
-// The shares of the memory of a graph: for the pairs that were found, for the list of a band, and for the sketches of some buckets.
-const (
-	listShare   = 8
-	bandShare   = 8
-	bucketShare = 8
-)
-
 // A join goes through the buckets of a band of one level.
 type join struct {
 	graph *Graph
@@ -235,12 +228,6 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 		i = end
 	}
 }
-
-// A bucket of more than leastKept is kept if it is dense: if an eighth of some pairs in it are neighbours.
-const (
-	leastKept    = 1024
-	denseSamples = 64
-)
 
 // isDense reports whether a bucket is dense. On that depends how its neighbours are found, but not which they are.
 func (j *join) isDense(bucket []uint64, sketches []sketch) bool {

@@ -10,11 +10,6 @@ type looked struct {
 	isFew  bool     // there are bits
 }
 
-const (
-	leastLooked = 10      // how many places a table has at least, as a power of two
-	mostBits    = 1 << 23 // which take a megabyte
-)
-
 // begin forgets all, before ordinals below n are looked at.
 func (l *looked) begin(n int) {
 	for _, at := range l.places {

@@ -32,13 +32,6 @@ func (x *index) add(to []uint32, set func(i, ord int)) {
 	})
 }
 
-// perJob is how many signatures a worker takes at a time.
-const perJob = 32
-
-// fewUnsorted is how many signatures are not worth a run: to look at all of them takes about as long as to
-// look into a run.
-const fewUnsorted = 256
-
 // isSettled reports whether settle has nothing to do.
 func (x *index) isSettled() bool { return x.tail.n <= fewUnsorted }
 
@@ -59,9 +52,6 @@ func (x *index) mergeable(first, least, to, most int) int {
 	}
 	return first
 }
-
-// mostAtOnce is how many signatures are sorted while everybody waits: some 20 milliseconds.
-const mostAtOnce = 1 << 15
 
 // A Merge makes one run of the last ones of a level, while others search and change the graph.
 type Merge struct {

@@ -56,13 +56,9 @@ func (s *Searcher) digest(n Near) uint64 {
 	return s.graph.texts.Digest(n.Slot)
 }
 
-// A Crowd is how many may share a band. If more do, a content has as neighbours only those in its window.
+// A Limit is how many contents may share a band. If more do, a content has as neighbours only those in
+// its window.
 type Limit int
-
-const (
-	UsualLimit Limit = 8192 // so many are compared in a millisecond
-	NoLimit    Limit = math.MaxInt32
-)
 
 // Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd of more than
 // most. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
@@ -443,10 +439,6 @@ func (q *query) take(ord uint32) {
 		q.found = append(q.found, Near{slot, a})
 	}
 }
-
-// Most is how many neighbours make the neighbourhood of a content: so many that what most share is told from what few
-// share, and so few that they are read soon.
-const Most = 64
 
 // Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near, of which the result is
 // a part.
