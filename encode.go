@@ -216,7 +216,7 @@ func (s Signature) MarshalBinary() ([]byte, error) {
 func (s *Signature) UnmarshalBinary(data []byte) error {
 	n := len(data) / 4
 	if len(data)%4 != 0 || n < minhash.MinValues || n > minhash.MaxValues {
-		return fmt.Errorf("neardup: %d bytes are no signature of %d to %d values", len(data), minhash.MinValues, minhash.MaxValues)
+		return fmt.Errorf("neardup: %d bytes are not a signature of %d to %d values", len(data), minhash.MinValues, minhash.MaxValues)
 	}
 	out := make(Signature, n)
 	own, empty := 0, 0
@@ -230,7 +230,7 @@ func (s *Signature) UnmarshalBinary(data []byte) error {
 		}
 	}
 	if empty != n && (empty > 0 || own == 0) {
-		return fmt.Errorf("neardup: the signature is of no set: of %d values %d are of its own and %d empty", n, own, empty)
+		return fmt.Errorf("neardup: no set has this signature: of %d values, %d are its own and %d are empty", n, own, empty)
 	}
 	*s = out
 	return nil
@@ -293,7 +293,7 @@ func (p *PackedSignature) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-var errPacked = errors.New("neardup: the bytes are no packed signature")
+var errPacked = errors.New("neardup: the bytes are not a packed signature")
 
 // WriteFingerprints writes fingerprints with their ids, and the version ([Fingerprinter.Version])
 // of the Fingerprinter that made them. The file is binary and checksummed. A record takes about 9

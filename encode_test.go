@@ -437,13 +437,13 @@ func TestVersion(t *testing.T) {
 	f := Fingerprinter{Hash: seeded}
 	for stored, want := range map[string]string{
 		version(Fingerprinter{Hash: seeded, Tokenizer: Words{}}): "tokenizer=words, not shingles(words,2); fingerprint the stored texts again",
-		version(Fingerprinter{Hash: other}):                      "another secret;",
+		version(Fingerprinter{Hash: other}):                      "a different secret;",
 		version(Fingerprinter{}):                                 "hash=xxh3, not xxh3-seeded:",
 		version(Fingerprinter{Hash: seeded, Custom: "x"}):        "custom=x, not none;",
-		strings.Replace(version(f), "unicode=15.0.0 ", "", 1):    "no unicode, not 15.0.0;",
+		strings.Replace(version(f), "unicode=15.0.0 ", "", 1):    "unicode was not set, now 15.0.0;",
 		strings.Replace(version(f), "neardup=2", "neardup=3", 1): "neardup=3, not 2;",
 		version(f) + " ": "written differently",
-		"":               "no neardup",
+		"":               "neardup was not set, now ",
 		"neardup=" + strings.Repeat("9", 100_000) + " \x1b[2J=\x00": "99…",
 	} {
 		err := f.CheckVersion(stored)

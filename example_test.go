@@ -186,7 +186,7 @@ func ExampleWriteFingerprints() {
 	version, _ = f.Version()
 	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	fmt.Println(neardup.ReadFingerprints(&file, version, again.Add))
-	// Output: neardup: data was stored with other settings: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the original settings
+	// Output: neardup: data was stored with different settings: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the original settings
 }
 
 func ExampleSeededHash() {

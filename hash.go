@@ -56,7 +56,7 @@ func HashFeature(feature string) uint64 { return xxh3.HashString(feature) }
 // SipHash.
 func SeededHash(secret []byte) (Hash, error) {
 	if len(secret) < 16 {
-		return Hash{}, fmt.Errorf("neardup: a secret of %d bytes; at least 16 are needed", len(secret))
+		return Hash{}, fmt.Errorf("neardup: the secret has %d bytes; at least 16 are needed", len(secret))
 	}
 	key := sha256.Sum256(secret) // of a fixed length, because HMAC pads its key
 	derive := func(label string) []byte {

@@ -104,13 +104,13 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 	case distance < 0 || distance > width:
 		return nil, fmt.Errorf("distance %d is not between 0 and %d", distance, width)
 	case o.Blocks < 0 || o.Blocks > width:
-		return nil, fmt.Errorf("%d blocks of %d bits", o.Blocks, width)
+		return nil, fmt.Errorf("%d blocks; there must be from 0 to %d", o.Blocks, width)
 	case o.Blocks != 0 && o.Blocks <= distance:
 		return nil, fmt.Errorf("%d blocks guarantee nothing at the distance %d: use %d or more", o.Blocks, distance, distance+1)
 	case o.Blocks != 0 && hamming.Binomial(o.Blocks, distance) > hamming.MaxTables:
 		return nil, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", o.Blocks, distance, hamming.Binomial(o.Blocks, distance), hamming.MaxTables)
 	case o.Memory < 0:
-		return nil, fmt.Errorf("a fingerprint cannot take %d bytes", o.Memory)
+		return nil, fmt.Errorf("the memory of a fingerprint cannot be %d bytes", o.Memory)
 	case o.Memory == 0:
 		o.Memory = width
 	}

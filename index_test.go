@@ -427,7 +427,7 @@ func TestNewIndexRefuses(t *testing.T) {
 		{65, IndexOptions{}, "distance 65"},
 		{3, IndexOptions{Blocks: 3}, "use 4 or more"},
 		{3, IndexOptions{Blocks: -4}, "-4 blocks"},
-		{3, IndexOptions{Blocks: 65}, "65 blocks of 64 bits"},
+		{3, IndexOptions{Blocks: 65}, "65 blocks"},
 		{3, IndexOptions{Blocks: 21}, "1330 tables"},
 		{3, IndexOptions{Memory: -1}, "-1 bytes"},
 	} {

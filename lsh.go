@@ -102,11 +102,11 @@ func newSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	case !(similarity > 0 && similarity <= 1):
 		return nil, fmt.Errorf("similarity %g is not above 0 and at most 1", similarity)
 	case o.Bits != 32 && !minhash.IsPacked(o.Bits):
-		return nil, fmt.Errorf("%d bits of a value; 1, 2, 4, 8, 16 or 32 can be kept", o.Bits)
+		return nil, fmt.Errorf("%d bits per value; must be 1, 2, 4, 8, 16 or 32", o.Bits)
 	case b == (Banding{}):
 		b = MinHash{Values: o.Values}.Banding(similarity)
 	case b.Bands < 1 || b.Rows < 1 || b.Bands > o.Values/b.Rows:
-		return nil, fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, o.Values)
+		return nil, fmt.Errorf("a Banding of %d bands of %d rows does not fit into %d values", b.Bands, b.Rows, o.Values)
 	}
 	ix := &SignatureIndex[ID]{layout: minhash.NewLayout(o.Values, o.Bits, minhash.Banding(b)), similarity: similarity}
 	l := ix.layout

@@ -161,7 +161,7 @@ func (k *Kind) UnmarshalText(names []byte) error {
 		case name == "all":
 			kinds |= AllKinds
 		case name != "none":
-			return fmt.Errorf("neardup: %q is none of the kinds of pairs: %v", name, AllKinds)
+			return fmt.Errorf("neardup: %q is not a kind of pair; the kinds are %v", name, AllKinds)
 		}
 	}
 	*k = kinds

@@ -57,7 +57,7 @@ type Signature []uint32
 // check returns an error for a number of values that is out of range.
 func (m MinHash) check() error {
 	if m.Values != 0 && (m.Values < minhash.MinValues || m.Values > minhash.MaxValues) {
-		return fmt.Errorf("signatures of %d values; they have %d to %d", m.Values, minhash.MinValues, minhash.MaxValues)
+		return fmt.Errorf("signatures of %d values; they must have %d to %d", m.Values, minhash.MinValues, minhash.MaxValues)
 	}
 	return nil
 }

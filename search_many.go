@@ -79,7 +79,7 @@ func (ix *SignatureIndex[ID]) SearchMany(ctx context.Context, signatures []Signa
 	ix.made()
 	for i, s := range signatures {
 		if len(s) != ix.layout.Values {
-			return nil, fmt.Errorf("neardup: signature %d has %d values, and those of the SignatureIndex have %d", i, len(s), ix.layout.Values)
+			return nil, fmt.Errorf("neardup: signature %d has %d values, but those of the SignatureIndex have %d", i, len(s), ix.layout.Values)
 		}
 	}
 	v := ix.s.View()

@@ -87,10 +87,10 @@ func (b *DocumentFrequenciesBuilder) Add(doc Document) {
 // documents together. After an error, b is unchanged.
 func (b *DocumentFrequenciesBuilder) Merge(other *DocumentFrequencies) error {
 	if of := b.Fingerprinter.features(); !of.isSame(&other.of) {
-		return fmt.Errorf("neardup: %w: the statistics are of other features", ErrVersion)
+		return fmt.Errorf("neardup: %w: the statistics are for other features", ErrVersion)
 	}
 	if b.documents.Load()+uint64(other.documents) > math.MaxUint32 {
-		return fmt.Errorf("neardup: statistics of %d and %d documents; together there can be %d", b.documents.Load(), other.documents, uint32(math.MaxUint32))
+		return fmt.Errorf("neardup: statistics of %d and %d documents; together they can have at most %d", b.documents.Load(), other.documents, uint32(math.MaxUint32))
 	}
 	b.documents.Add(uint64(other.documents))
 	b.forget(other.forgotten)
@@ -283,7 +283,7 @@ func ReadDocumentFrequencies(r io.Reader, f *Fingerprinter) (*DocumentFrequencie
 		b.table.Add(key, df)
 	}
 	if in.Err == nil && first {
-		in.Fail("it does not say of how many documents")
+		in.Fail("the number of documents is missing")
 	}
 	if in.Err != nil {
 		return nil, in.Err

@@ -176,7 +176,7 @@ func (a *features) describe(own []string, more string, args ...any) (string, err
 		}
 		version += " custom=" + a.custom
 	} else if len(own) > 0 {
-		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
+		return "", fmt.Errorf("neardup: a custom %s: set Custom to a name, and change the name when the results change", strings.Join(own, " and "))
 	}
 	if !format.IsVersion(version) {
 		return "", fmt.Errorf("neardup: the version has %d bytes; it can be stored up to %d", len(version), format.MaxVersion)

@@ -107,7 +107,7 @@ func (a Vector) Cosine(b Vector) float64 {
 // check returns an error if a does not have the form that [Vector] demands.
 func (a Vector) check() error {
 	if !cosine.IsVector(asTerms(a)) {
-		return errors.New("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
+		return errors.New("neardup: a Vector must have ascending features and finite weights; NewVector makes such a Vector")
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 		case nil:
 			// nil alone means Count.
 			if w != nil {
-				fail("a Weight that is put together has a nil in it")
+				fail("a combined Weight contains nil")
 			}
 		case TermFrequency:
 			if part > LogCount {
@@ -253,7 +253,7 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 			}
 		case IDF:
 			if !part.fits(of, thorough) {
-				fail("%w: the statistics of an IDF are of other features than the Fingerprinter has", ErrVersion)
+				fail("%w: the statistics of an IDF are for other features than those of the Fingerprinter", ErrVersion)
 			}
 		case Markers:
 			switch words := of.stopped(part.Lexicon); {

@@ -133,7 +133,7 @@ func linkBucket(ctx context.Context, bucket []byte, members func(*[]byte) bool, 
 		join(digests[0], d)
 	}
 	crowdCount.Inc(ctx, 1)
-	note(Note{HotBucket, fmt.Sprintf("band, key %x", bucket), fmt.Sprintf("%d different contents share it, a crowd; one worker compares them, as in package dedup", n)})
+	note(Note{HotBucket, fmt.Sprintf("band, key %x", bucket), fmt.Sprintf("%d different contents share it; one worker compares them as a crowd, as in package dedup", n)})
 	return nil
 }
 

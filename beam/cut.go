@@ -153,7 +153,7 @@ func (p part) of(f io.Reader) (io.Reader, error) {
 			return nil, err
 		}
 	} else if _, err := io.CopyN(io.Discard, f, p.From); err != nil {
-		return nil, fmt.Errorf("the file has become shorter while it was read: %w", err)
+		return nil, fmt.Errorf("the file became shorter while it was being read: %w", err)
 	}
 	return &exactly{f, p.To - p.From}, nil
 }
@@ -171,7 +171,7 @@ func (r *exactly) Read(b []byte) (int, error) {
 	n, err := r.from.Read(b[:min(int64(len(b)), r.left)])
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
-		err = fmt.Errorf("the file has become shorter while it was read: %w", io.ErrUnexpectedEOF)
+		err = fmt.Errorf("the file became shorter while it was being read: %w", io.ErrUnexpectedEOF)
 	}
 	return n, err
 }

@@ -301,7 +301,7 @@ func TestTexts(t *testing.T) {
 	whole := "A bridge\nroads\n桥\nThe bridge is closed."
 	for file, want := range map[string][]string{
 		"a.parquet": {`{"all" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some" "` + text + `" `, `{"none" "" `},
-		"b.jsonl":   {`{"all2" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some2" "` + text + `" `, `:3" "no field \"title\" with a text"`, `:4" "the field \"keywords\" has an item that is no text"`, `:5" "no field \"title,keywords,text\" with a text"`},
+		"b.jsonl":   {`{"all2" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some2" "` + text + `" `, `:3" "no field \"title\" with a text"`, `:4" "the field \"keywords\" has an item that is not a string"`, `:5" "no field \"title,keywords,text\" with a text"`},
 	} {
 		got, _ := readParts(t, filepath.Join(dir, file), ReadOptions{Text: "title,keywords,text"}, 1<<20)
 		for _, w := range want {

@@ -192,7 +192,7 @@ func (s *settings) completeSignatures() error {
 		s.Banding = s.MinHash.Banding(s.jaccard())
 	}
 	if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
-		return fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
+		return fmt.Errorf("Banding of %d bands of %d rows does not fit into %d values", b.Bands, b.Rows, s.MinHash.Values)
 	}
 	return nil
 }

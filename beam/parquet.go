@@ -143,7 +143,7 @@ func (fn *readFn) row(row rows.Struct, names []string, place string, emit func(D
 	for i, f := range row {
 		if x, isFloat := f.Value.(float64); isFloat && (math.IsNaN(x) || math.IsInf(x, 0)) {
 			row[i].Value = nil
-			note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", f.Name, x)})
+			note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot represent; it is written as null", f.Name, x)})
 		}
 	}
 	d.Raw = string(rows.AppendJSON(nil, row))

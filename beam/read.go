@@ -53,7 +53,7 @@ func (o ReadOptions) Check() error {
 	names := o.texts()
 	for i, name := range names {
 		if name == "" || strings.TrimSpace(name) != name || slices.Contains(names[:i], name) {
-			return fmt.Errorf("neardupbeam: texts of the fields %q: names must be different, without white space around them, with one comma between them", o.Text)
+			return fmt.Errorf("neardupbeam: texts of the fields %q: names must be different, and separated by single commas without white space", o.Text)
 		}
 	}
 	switch o.Format {
@@ -124,7 +124,7 @@ func (fn *readFn) ProcessElement(ctx context.Context, p part, emit func(Document
 func (fn *readFn) read(ctx context.Context, p part, emit func(Document), note func(Note)) error {
 	format, packed := fn.format(p.Path)
 	if format == "" {
-		note(Note{BadInput, p.Path, "the file was skipped, because its name does not tell the format"})
+		note(Note{BadInput, p.Path, "the file was skipped, because its name does not end in a known format"})
 		return nil
 	}
 	f, err := open(ctx, p.Path)
@@ -261,7 +261,7 @@ func textOf(names []string, kind string, value func(name string) any) (text, wro
 			for _, item := range x {
 				line, ok := item.(string)
 				if !ok && item != nil {
-					return "", fmt.Sprintf("the %s %q has an item that is no text", kind, name)
+					return "", fmt.Sprintf("the %s %q has an item that is not a string", kind, name)
 				}
 				if line != "" {
 					lines = append(lines, line)

@@ -31,7 +31,7 @@ import (
 // somebody else.
 func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 	if shards < 1 || shards > 99_999 {
-		panic(fmt.Sprintf("neardupbeam: Write: %d shards", shards))
+		panic(fmt.Sprintf("neardupbeam: Write: %d shards; must be from 1 to 99999", shards))
 	}
 	filesystem.ValidateScheme(prefix)
 	if err := checkPrefix(prefix); err != nil {
@@ -51,7 +51,7 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 	case reflect.TypeFor[Note]():
 		line = noteLine
 	default:
-		panic(fmt.Sprintf("neardupbeam: Write: a collection of %v", elements.Type()))
+		panic(fmt.Sprintf("neardupbeam: Write: cannot write a collection of %v", elements.Type()))
 	}
 	numbers := make([]int, shards)
 	for i := range numbers {
@@ -65,7 +65,7 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 // checkPrefix returns an error if a prefix would be taken for a pattern.
 func checkPrefix(prefix string) error {
 	if strings.ContainsAny(prefix, `*?[]{}\`) {
-		return fmt.Errorf(`neardupbeam: the prefix %q has one of the characters *?[]{}\, which mean something in patterns`, prefix)
+		return fmt.Errorf(`neardupbeam: the prefix %q has one of the characters *?[]{}\, which have a special meaning in patterns`, prefix)
 	}
 	return nil
 }

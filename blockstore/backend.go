@@ -176,7 +176,7 @@ func (s store[V]) find(ctx context.Context, values []V, one bool, yield func(i i
 // check returns an error for a stored value that cannot be one.
 func (s store[V]) check(id, value string) error {
 	if size := s.scheme.Size(); len(value) != size {
-		return fmt.Errorf("%w: the value of id %q has %d bytes, and not %d", neardup.ErrDamaged, id, len(value), size)
+		return fmt.Errorf("%w: the value of id %q has %d bytes, not %d", neardup.ErrDamaged, id, len(value), size)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func checkID(id string) error {
 	case !utf8.ValidString(id):
 		return fmt.Errorf("the id %q is not UTF-8", id)
 	case strings.IndexByte(id, 0) >= 0:
-		return fmt.Errorf("the id %q has a byte 0", id)
+		return fmt.Errorf("the id %q contains a NUL byte", id)
 	}
 	return nil
 }

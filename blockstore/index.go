@@ -40,11 +40,11 @@ func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
 	// A signature of another length is not valid. So either the first one is not, and is not added, or all are.
 	for i, e := range entries {
 		if v, ok := any(e.Value).(neardup.Vector); ok && !isVector(v) {
-			return fmt.Errorf("neardup: entry %d, id %q: a vector with features that are not ascending, or weights that are not finite", i, e.ID)
+			return fmt.Errorf("neardup: entry %d, id %q: the vector must have ascending features and finite weights", i, e.ID)
 		}
 		if sig, ok := any(e.Value).(neardup.Signature); ok {
 			if first := any(entries[0].Value).(neardup.Signature); len(sig) != len(first) {
-				return fmt.Errorf("neardup: entry %d, id %q: a signature of %d values, where that of entry 0 has %d", i, e.ID, len(sig), len(first))
+				return fmt.Errorf("neardup: entry %d, id %q: the signature has %d values, but that of entry 0 has %d", i, e.ID, len(sig), len(first))
 			}
 		}
 	}

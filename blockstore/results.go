@@ -18,7 +18,7 @@ type results struct {
 // newResults returns empty results of a search for n values, with at most limit matches for each.
 func newResults(n, limit int) (*results, error) {
 	if limit < 1 {
-		return nil, fmt.Errorf("neardup: a search for at most %d matches", limit)
+		return nil, fmt.Errorf("neardup: the limit of matches is %d; it must be at least 1", limit)
 	}
 	return &results{limit, make([][]neardup.Match[string], n)}, nil
 }

@@ -139,9 +139,9 @@ func hammingKeys(size, distance, blocks int) (Keys, error) {
 	case distance < 0 || distance > 63:
 		return Keys{}, fmt.Errorf("distance %d is not between 0 and 63", distance)
 	case blocks <= distance:
-		return Keys{}, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", blocks, distance, distance+1)
+		return Keys{}, fmt.Errorf("%d blocks guarantee nothing at the distance %d: use %d or more", blocks, distance, distance+1)
 	case blocks > width:
-		return Keys{}, fmt.Errorf("%d blocks of %d bits", blocks, width)
+		return Keys{}, fmt.Errorf("%d blocks do not fit into %d bits", blocks, width)
 	case hamming.Binomial(blocks, distance) > maxTables:
 		return Keys{}, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", blocks, distance, hamming.Binomial(blocks, distance), maxTables)
 	}

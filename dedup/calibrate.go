@@ -97,7 +97,7 @@ func (g Target) check() error {
 	case !(g.Recall >= 0 && g.Recall <= 1):
 		return fmt.Errorf("neardup: a recall of %g is not above 0 and at most 1", g.Recall)
 	case g.Precision > 0 && g.Recall > 0:
-		return errors.New("neardup: a goal has a precision or a recall, not both")
+		return errors.New("neardup: a target has a precision or a recall, not both")
 	}
 	return nil
 }

@@ -161,14 +161,14 @@ func (e Explanation) String() string {
 	case e.Duplicate:
 		b.WriteString("near-duplicates")
 	case !e.Compared:
-		b.WriteString("no near-duplicates: too little in common to be compared")
+		b.WriteString("not near-duplicates: too little in common to be compared")
 	default:
-		b.WriteString("no near-duplicates")
+		b.WriteString("not near-duplicates")
 	}
 	fmt.Fprintf(&b, "; probability %.3f, similarity %.3f, %v\n", e.Probability, e.Similarity, e.Kind)
 	all := slices.Clone(e.Evidence)
 	slices.SortStableFunc(all, func(p, q Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
-	fmt.Fprintf(&b, "log odds %+.2f, and\n", e.Constant)
+	fmt.Fprintf(&b, "log odds: baseline %+.2f, plus\n", e.Constant)
 	for _, q := range all {
 		if q.Adds != 0 {
 			fmt.Fprintf(&b, "  %+.2f  %s\n", q.Adds, q.Name)

@@ -353,7 +353,7 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 	}
 	next := f.texts(f.number + 1)
 	if _, err := os.Lstat(next); err == nil { // openTexts has removed those of a killed process
-		return fmt.Errorf("neardup: %s is in the way: it is for the texts that are still of use", next)
+		return fmt.Errorf("neardup: %s already exists, but the texts must be written to it", next)
 	}
 	to, err := textfile.Create(next, textsKind, f.version)
 	if err != nil {

@@ -27,11 +27,11 @@ func TestPinned(t *testing.T) {
 		searches int
 		digest   [6]string // what pinned returns
 	}{
-		{"English", englishA.collection(rand.New(rand.NewPCG(1, 2)), 400), 40, [6]string{"b26820af59d9f549", "9ac888c15232eca2", "f5b53f98fc93b491", "d7a69d7f2b95e818", "7fe58c40b549361f", "04c96138bdc14f4c"}},
-		{"Chinese", chineseA.collection(rand.New(rand.NewPCG(3, 4)), 400), 40, [6]string{"cf1e2b654f8af882", "1cb6868afca8928d", "7d8b2086451696e8", "4004e7771da42a74", "46e8d98433a2bc1c", "6da1b7056b6c1101"}},
-		{"pages", pages(t), 20, [6]string{"aff63644dc140848", "9a05a3a6dce881b4", "c97a24865385b661", "007d6cb7306ac45e", "a74f77eacd1c3bc2", "0f57a5134ce53b9c"}},
-		{"short texts", shortTexts(), 100, [6]string{"80b419eb97e8533b", "a6afd1497ac3e811", "3a954078d7bdb7f6", "9028302714cb8eb4", "a06b2da27f0ace54", "d7d352f43978280d"}},
-		{"a template", template(270), 8, [6]string{"0e9e7d225e2b6624", "ff40a0e3c747e9df", "2f2f0453af266657", "87ef7c878aca4caa", "373d86aba11d9757", "f5cbb5d72e4550a4"}},
+		{"English", englishA.collection(rand.New(rand.NewPCG(1, 2)), 400), 40, [6]string{"b26820af59d9f549", "c635e0a07bc64934", "f5b53f98fc93b491", "2ed7da4bce7132a1", "7fe58c40b549361f", "04c96138bdc14f4c"}},
+		{"Chinese", chineseA.collection(rand.New(rand.NewPCG(3, 4)), 400), 40, [6]string{"cf1e2b654f8af882", "d9ee90f4c3a980d7", "7d8b2086451696e8", "884822b2776f3deb", "46e8d98433a2bc1c", "6da1b7056b6c1101"}},
+		{"pages", pages(t), 20, [6]string{"aff63644dc140848", "10f58a7e202c1238", "c97a24865385b661", "f3fa339baff606da", "a74f77eacd1c3bc2", "0f57a5134ce53b9c"}},
+		{"short texts", shortTexts(), 100, [6]string{"80b419eb97e8533b", "dd64f2937c8f84c6", "3a954078d7bdb7f6", "afa410983229489a", "a06b2da27f0ace54", "d7d352f43978280d"}},
+		{"a template", template(270), 8, [6]string{"0e9e7d225e2b6624", "bd190383bc0b18da", "2f2f0453af266657", "68d61724f9bfdba3", "373d86aba11d9757", "f5cbb5d72e4550a4"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if race.Enabled && c.searches < 50 {
@@ -55,7 +55,7 @@ func pinned(d *Deduplicator[string], texts []string, searches int) (digests []st
 	digest(everything(d)...)
 	var compared, searched, explained, thresholds, groups []string
 	for c := range d.Comparisons(bg) {
-		compared = append(compared, fmt.Sprintf("%s %s %x %x %v %x", c.A, c.B, c.Similarity, c.Probability, c.IsTemplate, c.Evidence))
+		compared = append(compared, fmt.Sprintf("%s %s %x %x %v %x", c.A, c.B, c.Similarity, c.Probability, c.IsTemplate, values(c.Evidence)))
 	}
 	slices.Sort(compared)
 	digest(compared...)
@@ -80,7 +80,7 @@ func pinned(d *Deduplicator[string], texts []string, searches int) (digests []st
 			b = id()
 		}
 		e := must(d.Explain(a, b))
-		explained = append(explained, fmt.Sprintf("%s %s %x %x %v %v %v %x %x\n%v", a, b, e.Similarity, e.Probability, e.Kind, e.Duplicate, e.Compared, e.Evidence, e.Features, e))
+		explained = append(explained, fmt.Sprintf("%s %s %x %x %v %v %v %x %x", a, b, e.Similarity, e.Probability, e.Kind, e.Duplicate, e.Compared, values(e.Evidence), e.Features))
 	}
 	digest(explained...)
 	var labels []Label[string]
@@ -120,6 +120,14 @@ func pinned(d *Deduplicator[string], texts []string, searches int) (digests []st
 	}
 	digest(groups...)
 	return digests
+}
+
+// values returns what quantities add, without their names.
+func values(quantities []Quantity) (all []float64) {
+	for _, q := range quantities {
+		all = append(all, q.Value, q.Adds)
+	}
+	return all
 }
 
 func atoi(id string) (n int) {

@@ -72,7 +72,7 @@ func (d *Deduplicator[ID]) attach() bool {
 	d.added, d.seconds = max(d.added, int(settings[setAdded])), uint32(settings[setSeconds])
 	file := &slots.File{
 		Check: func(b []byte) error { return m.CheckBytes(b) },
-		Fail:  func(err error) { f.Fail(fmt.Errorf("%w; without %s, everything is read again", err, f.indexPath())) },
+		Fail:  func(err error) { f.Fail(fmt.Errorf("%w; delete %s to read everything again", err, f.indexPath())) },
 	}
 	n := base.Len()
 	ofContents := columns[ownIndexColumns:]

@@ -42,7 +42,7 @@ func Upgrade[ID comparable](from, to string, options Options) (documents int, er
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if d.NextSequence() > 0 {
-		return 0, fmt.Errorf("neardup: %s has documents already", to)
+		return 0, fmt.Errorf("neardup: %s already has documents", to)
 	}
 	version, err := d.options.version()
 	if err != nil {

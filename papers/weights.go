@@ -144,7 +144,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		all += float64(d * d)
 	}
 	if all < 1e-12 {
-		return TermLength{}, 0, errors.New("papers: all lengths of terms are equally frequent, so they determine no curve")
+		return TermLength{}, 0, errors.New("papers: all lengths of terms are equally frequent, so they do not determine a curve")
 	}
 	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
 	if err != nil {

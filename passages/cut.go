@@ -52,7 +52,7 @@ type stretch[ID any] struct {
 func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
 		if c.Sentences && c.Paragraphs {
-			yield(Cut[ID]{}, errors.New("passages: either whole Sentences or whole Paragraphs can be cut"))
+			yield(Cut[ID]{}, errors.New("passages: Sentences and Paragraphs cannot both be set"))
 			return
 		}
 		s, found, err := f.join(ctx, c.Since)

@@ -48,7 +48,7 @@ func ParseField(name, options string) (neardup.Field, error) {
 		}
 		kind, err := set(&f, option)
 		if err == nil && given[kind] != "" {
-			err = fmt.Errorf("either %q or %q", given[kind], option)
+			err = fmt.Errorf("%q and %q cannot be used together", given[kind], option)
 		}
 		if err != nil {
 			return neardup.Field{}, fmt.Errorf("records: field %q: %w", format.Clip(name), err)
@@ -209,7 +209,7 @@ func appendColumns(columns []column, t reflect.Type, index []int, within []refle
 			}
 		case !sf.IsExported():
 		case !isValue(sf.Type):
-			return nil, fmt.Errorf("records: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
+			return nil, fmt.Errorf("records: %v.%s: a %v cannot be a value of a record", t, sf.Name, sf.Type)
 		default:
 			c := newColumn(sf, tag, at)
 			if slices.ContainsFunc(columns, func(other column) bool { return other.name == c.name }) {
@@ -373,7 +373,7 @@ func writtenByKind(v reflect.Value) (text string, ok bool, err error) {
 			return string(v.Bytes()), !v.IsNil(), nil
 		}
 	}
-	return "", false, fmt.Errorf("a %v is no value of a record", v.Type())
+	return "", false, fmt.Errorf("a %v cannot be a value of a record", v.Type())
 }
 
 // writtenBySelf returns the text that x writes of itself. known is false if x has no method for it.
@@ -392,7 +392,7 @@ func writtenBySelf(x any) (text string, ok, known bool, err error) {
 			return "", false, true, err
 		}
 		if !driver.IsValue(value) {
-			return "", false, true, fmt.Errorf("the Value of a %T is a %T", x, value)
+			return "", false, true, fmt.Errorf("the Value of a %T is a %T, which is not a driver.Value", x, value)
 		}
 		if t, is := value.(time.Time); is {
 			return timeText(t), !t.IsZero(), true, nil

@@ -74,18 +74,18 @@ type body[T any] struct{ Body T }
 func (s *Service) register() {
 	s.api.UseMiddleware(s.authorize)
 	const collection = "/v1/collections/{name}"
-	add(s, right{read, false}, "GET", "/v1/collections", "list-collections", "All collections that the token may read", s.list)
+	add(s, right{read, false}, "GET", "/v1/collections", "list-collections", "List the collections that the token may read", s.list)
 	add(s, right{admin, true}, "PUT", collection, "create-collection", "Create a collection, or do nothing if it already exists with the same settings", s.create)
 	add(s, right{read, true}, "GET", collection, "get-collection", "Get the settings and the size of a collection", s.info)
 	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Delete a collection and its files; data in a store is not deleted", s.remove)
-	add(s, right{write, true}, "PUT", collection+"/documents", "put", "Store a text, in place of the one with its id", s.put)
-	add(s, right{read, true}, "GET", collection+"/documents", "get", "What is stored under an id", s.get)
+	add(s, right{write, true}, "PUT", collection+"/documents", "put", "Store a text, replacing a document with the same id", s.put)
+	add(s, right{read, true}, "GET", collection+"/documents", "get", "Get the document with an id", s.get)
 	add(s, right{write, true}, "DELETE", collection+"/documents", "delete", "Delete a document", s.delete)
 	add(s, right{write, true}, "POST", collection+"/put-if-new", "put-if-new", "Store a text, unless it has near-duplicates, which are listed instead", s.putIfNew)
-	add(s, right{read, true}, "POST", collection+"/search", "search", "The near-duplicates of a text", s.search)
-	add(s, right{read, true}, "GET", collection+"/explain", "explain", "Why two stored documents are near-duplicates, or not", s.explain)
-	add(s, right{write, true}, "POST", collection+"/expire", "expire", "Delete what was stored before a time", s.expire)
-	add(s, right{read, false}, "GET", "/v1/decisions", "decisions", "The last decisions, the newest first", s.decisions)
+	add(s, right{read, true}, "POST", collection+"/search", "search", "List the near-duplicates of a text", s.search)
+	add(s, right{read, true}, "GET", collection+"/explain", "explain", "Explain why two stored documents are near-duplicates, or not", s.explain)
+	add(s, right{write, true}, "POST", collection+"/expire", "expire", "Delete the documents that were stored before a time", s.expire)
+	add(s, right{read, false}, "GET", "/v1/decisions", "decisions", "List the latest decisions, newest first", s.decisions)
 	s.addStreams(collection)
 }
 
@@ -141,7 +141,7 @@ func (s *Service) answer(operation string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return huma.NewError(statusGone, "the client disconnected, or the service is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
-		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have been done")
+		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have taken effect")
 	}
 	s.log.Error("failed", "operation", operation, "error", err)
 	return huma.Error500InternalServerError("the collection has failed; the log says why")
@@ -343,8 +343,8 @@ func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Fou
 
 type pairInput struct {
 	Named
-	A string `query:"a" required:"true" doc:"the id of a document"`
-	B string `query:"b" required:"true" doc:"the id of another one"`
+	A string `query:"a" required:"true" doc:"the id of one document"`
+	B string `query:"b" required:"true" doc:"the id of the other document"`
 }
 
 func (s *Service) explain(ctx context.Context, in *pairInput) (*body[client.Pair], error) {

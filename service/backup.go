@@ -39,7 +39,7 @@ func (s *Service) addBackups(collection string) {
 
 	op = operation(s, right{admin, true}, "POST", collection+"/restore", "restore", "Restore a collection from a backup; no collection with this name may exist")
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
-	op.Responses = map[string]*huma.Response{"201": {Description: "the collection is there"}}
+	op.Responses = map[string]*huma.Response{"201": {Description: "the collection has been restored"}}
 	huma.Register(s.api, op, s.restore)
 }
 

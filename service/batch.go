@@ -145,16 +145,16 @@ func orderOf(text []byte) (o client.Order, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return o, badRequest{fmt.Errorf("the line is no order: %w", err)}
+		return o, badRequest{fmt.Errorf("the line is not an order: %w", err)}
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return o, badRequest{errors.New("the line has more than one value")}
 	}
 	switch {
 	case o.Op != "put" && o.Op != "put-if-new" && o.Op != "search" && o.Op != "delete":
-		return o, badRequest{fmt.Errorf("op must be put, put-if-new, search or delete, and not %q", o.Op)}
+		return o, badRequest{fmt.Errorf("op must be put, put-if-new, search or delete, not %q", o.Op)}
 	case o.Text == nil && o.Op != "delete":
-		return o, badRequest{errors.New("there is no text")}
+		return o, badRequest{errors.New("the text is missing")}
 	case o.Limit < 0 || o.Limit > mostMatches:
 		return o, badRequest{fmt.Errorf("limit must be 1 to %d", mostMatches)}
 	}

@@ -58,7 +58,7 @@ func checkSettings(s *client.Settings) error {
 		s.Similarity = cmp.Or(s.Similarity, 0.8)
 	case "auto":
 	default:
-		return fmt.Errorf("there is no method %q", s.Method)
+		return fmt.Errorf("unknown method %q", s.Method)
 	}
 	if s.Expire.Duration < 0 {
 		return errors.New("expire must not be negative")
@@ -153,7 +153,7 @@ type collections struct {
 
 var (
 	errNoCollection = errors.New("there is no such collection")
-	errExists       = errors.New("the collection already exists, with other settings")
+	errExists       = errors.New("the collection already exists, with different settings")
 )
 
 // names are those of collections. No other file in the directory looks like one.
@@ -212,7 +212,7 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 		return nil, badRequest{fmt.Errorf("settings.json: %w", err)}
 	}
 	if c.settings.Format != format {
-		return nil, fmt.Errorf("%w: settings.json has the format %d, and this is format %d", neardup.ErrVersion, c.settings.Format, format)
+		return nil, fmt.Errorf("%w: settings.json has format %d, but this version reads format %d", neardup.ErrVersion, c.settings.Format, format)
 	}
 	if err := s.start(ctx, c); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (s *collections) heal(ctx context.Context, c *collection, err error) error 
 		return err
 	}
 	c.full.Store(false)
-	s.log.Info("opened again, since there is room on the disk", "collection", c.name)
+	s.log.Info("opened again, because the disk has room again", "collection", c.name)
 	return nil
 }
 

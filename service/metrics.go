@@ -31,13 +31,13 @@ func newMetrics(s *Service) *metrics {
 	m := &metrics{
 		service:   s,
 		registry:  prometheus.NewRegistry(),
-		requests:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_requests_total", Help: "Requests that were answered."}, []string{"operation", "status"}),
-		seconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "neardup_request_seconds", Help: "Time of requests, the reading of the body included.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 17)}, []string{"operation"}),
+		requests:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_requests_total", Help: "Answered requests."}, []string{"operation", "status"}),
+		seconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "neardup_request_seconds", Help: "Time of requests, including reading the body.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 17)}, []string{"operation"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_decisions_total", Help: "Texts, by whether a near-duplicate was found."}, []string{"collection", "operation", "known"}),
 		documents: prometheus.NewDesc("neardup_documents", "Stored documents.", []string{"collection"}, nil),
 		bytes:     prometheus.NewDesc("neardup_file_bytes", "Size of the files.", []string{"collection"}, nil),
-		working:   prometheus.NewDesc("neardup_requests_under_way", "Requests that are worked on.", nil, nil),
-		bodies:    prometheus.NewDesc("neardup_body_bytes", "Bytes of bodies in memory.", nil, nil),
+		working:   prometheus.NewDesc("neardup_requests_under_way", "Requests in progress.", nil, nil),
+		bodies:    prometheus.NewDesc("neardup_body_bytes", "Bytes of request bodies in memory.", nil, nil),
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.decisions, m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

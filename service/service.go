@@ -74,10 +74,10 @@ type Service struct {
 // New opens all collections of a directory. The error says which one could not be opened, and why.
 func New(ctx context.Context, o Options) (*Service, error) {
 	if o.Dir == "" {
-		return nil, errors.New("service: there is no directory")
+		return nil, errors.New("service: the directory is not set")
 	}
 	if o.MaxBody < 0 || o.Concurrent < 0 || o.Rate < 0 || o.Timeout < 0 || o.Memory < 0 {
-		return nil, errors.New("service: a limit is below 0")
+		return nil, errors.New("service: a limit is negative")
 	}
 	o.MaxBody = cmp.Or(o.MaxBody, usualBody)
 	o.Concurrent = cmp.Or(o.Concurrent, 64)
@@ -135,7 +135,7 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 		}
 		if err != nil && err != errNoCollection {
 			s.log.Error("not ready", "collection", c.name, "error", err)
-			http.Error(w, "a collection does not work; the log says which", http.StatusServiceUnavailable)
+			http.Error(w, "a collection has failed; the log says which", http.StatusServiceUnavailable)
 			return
 		}
 	}

@@ -623,7 +623,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	r := must(http.Get(s.url + "/"))
 	defer r.Body.Close()
-	if page := string(must(io.ReadAll(r.Body))); !strings.Contains(page, "The last decisions") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if page := string(must(io.ReadAll(r.Body))); !strings.Contains(page, "Latest decisions") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Error("the page, or its policy, is missing")
 	}
 }

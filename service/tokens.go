@@ -91,7 +91,7 @@ func (t *Tokens) reload() error {
 		return fmt.Errorf("%s: %w", t.path, err)
 	}
 	if len(grants) == 0 {
-		return fmt.Errorf("%s: there is no token", t.path)
+		return fmt.Errorf("%s: the file has no tokens", t.path)
 	}
 	t.grants.Store(&grants)
 	return nil
@@ -100,7 +100,7 @@ func (t *Tokens) reload() error {
 // grantOf returns what the fields of a line say.
 func grantOf(f []string) (g grant, err error) {
 	if len(f) != 4 {
-		return g, fmt.Errorf("a line has a name, a token, a level and collections, and this one has %d fields", len(f))
+		return g, fmt.Errorf("a line must have a name, a token, a level and collections, but this one has %d fields", len(f))
 	}
 	l, ok := levels[f[2]]
 	if !ok {
@@ -160,7 +160,7 @@ func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 	}
 	if wait, ok := s.limits.allow(token, addressOf(ctx.RemoteAddr()), time.Now()); !ok {
 		ctx.SetHeader("Retry-After", seconds(wait))
-		huma.WriteErr(s.api, ctx, http.StatusTooManyRequests, "too many requests in a second")
+		huma.WriteErr(s.api, ctx, http.StatusTooManyRequests, "too many requests per second")
 		return
 	}
 	if s.options.Tokens != nil {
@@ -198,7 +198,7 @@ func (s *Service) onlyAdmin(h http.Handler) http.Handler {
 			if g != nil {
 				status = http.StatusForbidden
 			}
-			http.Error(w, "a token of the level admin for all collections is needed", status)
+			http.Error(w, "an admin token for all collections is needed", status)
 			return
 		}
 		h.ServeHTTP(w, r)

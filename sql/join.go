@@ -169,8 +169,8 @@ const mostShown = 10
 
 // checkIDs ends a script if there are such ids.
 func (j *Join) checkIDs() step {
-	return step{"Ids that are NULL or stand in several rows are an error: their documents would be taken for one.",
-		fmt.Sprintf("SELECT %s AS bad_ids FROM (\n%s\n) AS found WHERE n > 0", j.Dialect.fail("concat('neardup: these ids are NULL or stand in several rows: ', ids)"), j.badIDs())}
+	return step{"Ids that are NULL or occur in several rows are an error: their documents would be treated as one.",
+		fmt.Sprintf("SELECT %s AS bad_ids FROM (\n%s\n) AS found WHERE n > 0", j.Dialect.fail("concat('neardup: these ids are NULL or occur in several rows: ', ids)"), j.badIDs())}
 }
 
 // contents makes the table of different values.
@@ -229,7 +229,7 @@ func (j *Join) pairs() []step {
 		}
 		query := fmt.Sprintf("SELECT a.content AS a, b.content AS b, %s AS distance\nFROM %s AS a JOIN %s AS b ON %s\nWHERE %s",
 			sum, j.table("contents"), j.table("contents"), strings.Join(on, " AND "), strings.Join(where, "\n  AND "))
-		comment := fmt.Sprintf("Pairs that agree on the blocks of table %d of %d, and on those of no earlier one.", i+1, len(tables))
+		comment := fmt.Sprintf("Pairs that agree on the blocks of table %d of %d, but not on those of an earlier table.", i+1, len(tables))
 		if i == 0 {
 			steps = append(steps, step{comment, d.create(j.table("pairs")) + query})
 		} else {
@@ -247,7 +247,7 @@ func (j *Join) signaturePairs() []step {
 		{fmt.Sprintf("The values of each of %d bands of %d rows.", j.Banding.Bands, j.Banding.Rows),
 			fmt.Sprintf("%sSELECT n.band, %s AS band_values, o.content\nFROM (SELECT content, %s AS own FROM %s) AS o, %s",
 				d.create(bands), d.band("o.own", "n.band", j.Banding.Rows), d.own("signature"), contents, d.numbers(j.Banding.Bands, "band"))},
-		{"Contents that agree in a band, each two once.",
+		{"Pairs of contents that agree in a band, each pair once.",
 			fmt.Sprintf("%sSELECT DISTINCT a.content AS a, b.content AS b\nFROM %s AS a JOIN %s AS b ON a.band = b.band AND a.band_values = b.band_values\nWHERE a.content < b.content",
 				d.create(candidates), bands, bands)},
 		{"The candidates that are near-duplicates.",
@@ -351,7 +351,7 @@ func (j *Join) drops(rounds int) (steps []step) {
 	for i, name := range names {
 		comment := ""
 		if i == 0 {
-			comment = "What is not needed any more."
+			comment = "Drop the tables that are no longer needed."
 		}
 		steps = append(steps, step{comment, "DROP TABLE " + name})
 	}

@@ -66,9 +66,9 @@ func (l *Links) steps(j *Join) (steps []step, made []string) {
 			d.create(contents), id, l.one(long), l.one(short), d.name(l.Table), long, d.length(long), short, d.length(short), d.equal(long), d.equal(short)))
 	add(fmt.Sprintf("The values of each of %d bands of %d rows, of both signatures.", linkBands, linkRows), bands, in("own_long", 0, d.create(bands)))
 	add("", "", in("own_short", 1, "INSERT INTO "+bands+"\n"))
-	add("How many share a bucket.", buckets,
+	add("The number of contents in each bucket.", buckets,
 		fmt.Sprintf("%sSELECT level, band, band_values, content, count(*) OVER (PARTITION BY level, band, band_values) AS n FROM %s", d.create(buckets), bands))
-	add(fmt.Sprintf("Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than %d, a crowd, all belong together.", shard.MostEntries), near,
+	add(fmt.Sprintf("Pairs that agree in a band, and in enough values by four bits of each. In a bucket of more than %d contents, a crowd, all belong together.", shard.MostEntries), near,
 		fmt.Sprintf("%sSELECT c.a AS a, c.b AS b\nFROM (\n  SELECT DISTINCT a.level AS level, a.content AS a, b.content AS b\n  FROM %s AS a JOIN %s AS b ON a.level = b.level AND a.band = b.band AND a.band_values = b.band_values\n"+
 			"  WHERE a.n > 1 AND a.n <= %d AND a.content < b.content\n) AS c JOIN %s AS x ON x.content = c.a JOIN %s AS y ON y.content = c.b\nWHERE (%s)\n   OR (%s)",
 			d.create(near), buckets, buckets, shard.MostEntries, contents, contents, alike("own_long", 0, leastLong), alike("own_short", 1, leastShort)))
@@ -97,7 +97,7 @@ func (l *Links) same(column, own string) string {
 // drops removes what is only needed on the way.
 func (l *Links) drops(j *Join) (steps []step) {
 	for i, name := range []string{"contents", "bands", "buckets", "near"} {
-		steps = append(steps, step{map[bool]string{true: "What is not needed any more."}[i == 0], "DROP TABLE " + j.table(name)})
+		steps = append(steps, step{map[bool]string{true: "Drop the tables that are no longer needed."}[i == 0], "DROP TABLE " + j.table(name)})
 	}
 	return steps
 }
@@ -111,7 +111,7 @@ func (l Links) Script(w io.Writer) error {
 	steps, _ := l.steps(j)
 	steps = append(append([]step{j.checkIDs()}, steps...), l.drops(j)...)
 	how := []string{"Documents of " + l.Table + " that may have near-duplicates"}
-	how = append(how, fmt.Sprintf("What neardup dedup finds among the documents of %s is what it finds among all: copy their texts to a file.", j.table("linked")))
+	how = append(how, fmt.Sprintf("Copy the texts of the documents in %s to a file: neardup dedup finds the same there as among all documents.", j.table("linked")))
 	return writeScript(w, l.Dialect, how, l.Dialect.load(l.Table, l.ID, []string{l.Long, l.Short}, true), steps)
 }
 
@@ -157,7 +157,7 @@ func writeScript(w io.Writer, d Dialect, what, load []string, steps []step) erro
 	for _, line := range what[1:] {
 		fmt.Fprintf(&b, "-- %s\n", line)
 	}
-	b.WriteString("--\n-- What neardup fingerprint has written becomes the table like this:\n--\n")
+	b.WriteString("--\n-- To make the table from the file that neardup fingerprint wrote:\n--\n")
 	for _, line := range load {
 		b.WriteString("--   " + line + "\n")
 	}

@@ -34,7 +34,7 @@ func (j *Join) checkNow(ctx context.Context, db Runner) error {
 		return fmt.Errorf("neardupsql: %w", err)
 	}
 	if bad > 0 {
-		return fmt.Errorf("neardupsql: ids of %s that are NULL or stand in several rows: %s", j.Table, ids.String)
+		return fmt.Errorf("neardupsql: ids of %s that are NULL or occur in several rows: %s", j.Table, ids.String)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 				break
 			}
 			if r.Rounds == mostRounds {
-				w.err = errors.New("neardupsql: the groups do not become complete")
+				w.err = errors.New("neardupsql: the groups are still not complete after the last round")
 				break
 			}
 			r.Rounds++

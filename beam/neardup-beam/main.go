@@ -68,25 +68,25 @@ func main() {
 func (j *job) define() {
 	flag.StringVar(&j.input, "input", "", "the input files, as patterns separated by commas: local, gs:// or s3://")
 	flag.StringVar(&j.output, "output", "", "the prefix of the names of the output files, such as cleaned/ or gs://bucket/cleaned-")
-	flag.IntVar(&j.shards, "shards", 0, "the number of files of each output; a worker holds a whole file in memory (default: one per 100,000 documents, at least 10)")
+	flag.IntVar(&j.shards, "shards", 0, "the number of files for each output; a worker holds a whole file in memory (default: one per 100,000 documents, at least 10)")
 	flag.BoolVar(&j.withPairs, "pairs", false, "also write the pairs; m equal documents have m(m-1)/2")
-	flag.StringVar(&j.features, "features", "", "what texts are compared by: words, words2 (the default) or words3 (runs of words), chars3 or chars5 (runs of characters); without it, auto chooses")
+	flag.StringVar(&j.features, "features", "", "the features that texts are compared by: words, words2 (the default) or words3 (runs of words), chars3 or chars5 (runs of characters); without it, auto chooses")
 	flag.StringVar(&j.linkage, "linkage", "centre", "what joins the documents of a group: centre, complete or single, as in neardup dedup")
 	flag.StringVar(&j.keep, "keep", "longest", "the document of a group to keep: longest, or first (the smallest id)")
 	flag.StringVar(&j.from.ID, "id-field", "", "the field with the id (default id)")
-	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text), or several, with commas between them, such as title,keywords,text")
+	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text), or several separated by commas, such as title,keywords,text")
 	flag.StringVar(&j.from.Format, "format", "", "jsonl, parquet, lines or text; detected from the file names by default")
 	flag.StringVar((*string)(&j.Method), "method", "auto", "auto, simhash, minhash or cosine, as in neardup dedup")
 	flag.Float64Var(&j.Probability, "probability", 0, "auto: the smallest probability of near-duplicates (default 0.5)")
-	flag.StringVar(&j.kinds, "kinds", "", "auto: the kinds of pairs that count, with commas between, as in neardup dedup")
+	flag.StringVar(&j.kinds, "kinds", "", "auto: the kinds of pairs that count, separated by commas, as in neardup dedup")
 	flag.Int64Var(&j.Memory, "memory", 0, "auto: how many bytes a worker may use for connected documents (default 1 GB)")
 	flag.IntVar(&j.Distance, "distance", 0, "simhash: the largest distance, in bits (default 3)")
 	flag.IntVar(&j.Bits, "bits", 0, "simhash: the width of fingerprints, 64 or 128 (default 64)")
 	flag.IntVar(&j.Blocks, "blocks", 0, "simhash: the number of blocks of a fingerprint; 0 lets -documents decide")
 	flag.Float64Var(&j.Documents, "documents", 1e6, "the approximate number of documents; it only affects the cost and the number of files")
 	flag.Float64Var(&j.Similarity, "similarity", 0, "the smallest Jaccard similarity (minhash, default 0.6) or cosine")
-	flag.IntVar(&j.Values, "values", 0, "minhash, cosine: the values of a signature (default 128)")
-	flag.IntVar(&j.SampleEvery, "sample-every", 0, "cosine: N to count features in only one of N documents")
+	flag.IntVar(&j.Values, "values", 0, "minhash, cosine: the number of values of a signature (default 128)")
+	flag.IntVar(&j.SampleEvery, "sample-every", 0, "cosine: count features in only one of every N documents")
 	flag.IntVar(&j.HotBucket, "hot-bucket", 0, "the largest number of contents in a bucket that one worker compares (default 4096)")
 }
 
@@ -112,7 +112,7 @@ func (j *job) check() (err error) {
 	case err != nil:
 		return err
 	case j.input == "" || j.output == "":
-		return errors.New("-input and -output are needed")
+		return errors.New("-input and -output are required")
 	case flag.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q; give the inputs with -input", flag.Arg(0))
 	case j.features != "" && j.Fingerprinter == nil:

@@ -31,7 +31,7 @@ var script string
 var worker string
 
 func main() {
-	out := flag.String("o", "neardup.html", "the `FILE` to write; one that is there is replaced only by -force")
+	out := flag.String("o", "neardup.html", "the `FILE` to write; an existing file is replaced only with -force")
 	force := flag.Bool("force", false, "replace the file")
 	flag.Parse()
 	if err := write(*out, *force); err != nil {

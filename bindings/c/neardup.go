@@ -59,7 +59,7 @@ func try(message **C.char, f func() error) (failed C.int) {
 func with(d C.neardup_dedup, message **C.char, f func(*collection) error) C.int {
 	return try(message, func() error {
 		if d == 0 {
-			return fmt.Errorf("neardup: the collection is 0")
+			return fmt.Errorf("neardup: the handle of the collection is 0")
 		}
 		c, err := collectionOf(d)
 		if err != nil {
@@ -116,7 +116,7 @@ func neardup_sign(from C.neardup_text, length C.size_t, values *C.uint32_t, coun
 	return try(message, func() error {
 		m := neardup.MinHash{Values: int(count)}
 		if _, err := m.Version(new(neardup.Fingerprinter)); err != nil || count == 0 {
-			return cmp.Or(err, fmt.Errorf("neardup: a signature of 0 values"))
+			return cmp.Or(err, fmt.Errorf("neardup: a signature cannot have 0 values"))
 		}
 		copy(signature(values, count), new(neardup.Fingerprinter).Sign(text(from, length), m))
 		return nil

@@ -216,7 +216,7 @@ func (s blockDocuments) delete(ctx context.Context, ids []string) error {
 }
 
 func (s blockDocuments) deleteBefore(context.Context, uint32) (int, error) {
-	return 0, fmt.Errorf("the layout %q keeps no times: %w", BlockDocuments, errors.ErrUnsupported)
+	return 0, fmt.Errorf("the layout %q does not store times: %w", BlockDocuments, errors.ErrUnsupported)
 }
 
 // search reads the documents of the block values, and then the states of all ids that have a near

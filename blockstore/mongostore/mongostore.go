@@ -98,7 +98,7 @@ func New[V any](ctx context.Context, db *mongo.Database, scheme blockstore.Schem
 	s := &backend{keys: scheme.Keys, collection: collection(db, o.Collection)}
 	switch {
 	case !collectionName.MatchString(o.Collection):
-		return nil, fmt.Errorf("mongostore: the name of a collection cannot be %q", o.Collection)
+		return nil, fmt.Errorf("mongostore: %q is not a valid name for a collection", o.Collection)
 	case s.keys.Tables() > maxTables:
 		return nil, fmt.Errorf("mongostore: %v: %d indexes, more than %d", s.keys, s.keys.Tables(), maxTables)
 	case o.Layout == Documents:
@@ -108,7 +108,7 @@ func New[V any](ctx context.Context, db *mongo.Database, scheme blockstore.Schem
 	case o.Layout == BlockDocuments:
 		return nil, fmt.Errorf("mongostore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
-		return nil, fmt.Errorf("mongostore: no layout %q", o.Layout)
+		return nil, fmt.Errorf("mongostore: unknown layout %q", o.Layout)
 	}
 	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
 	err := checkSettings(ctx, collection(db, o.Collection+"_settings"), settings)

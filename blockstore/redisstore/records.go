@@ -209,7 +209,7 @@ func (s *backend) change(ctx context.Context, changes []change) error {
 		case err != nil:
 			return fmt.Errorf("redisstore: %w", err)
 		case len(lost) > 0 && attempt == 10:
-			return fmt.Errorf("redisstore: the server loses data: %d of %d records are gone", len(lost), len(changes))
+			return fmt.Errorf("redisstore: the server has lost data: %d of %d records are missing", len(lost), len(changes))
 		}
 		changes = lost
 	}

@@ -92,7 +92,7 @@ func New[V any](ctx context.Context, client redis.UniversalClient, scheme blocks
 	case o.Layout == SignatureSets:
 		return nil, fmt.Errorf("redisstore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
-		return nil, fmt.Errorf("redisstore: no layout %q", o.Layout)
+		return nil, fmt.Errorf("redisstore: unknown layout %q", o.Layout)
 	}
 	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
 	if err := client.SetNX(ctx, s.prefix+":settings", settings, 0).Err(); err != nil {
@@ -328,7 +328,7 @@ func (s *backend) scan(ctx context.Context, pattern pattern, do func(keys []stri
 	case *redis.Client:
 		err = scan(ctx, c)
 	default:
-		err = fmt.Errorf("a %T cannot list its keys", s.client)
+		err = fmt.Errorf("a client of type %T cannot list the keys", s.client)
 	}
 	if err != nil {
 		return err

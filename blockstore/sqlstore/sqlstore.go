@@ -93,9 +93,9 @@ func New[V any](ctx context.Context, db *sql.DB, dialect Dialect, scheme blockst
 	s := &backend{db: db, dialect: dialect, keys: scheme.Keys, table: o.Table, prepared: map[statement]*sql.Stmt{}}
 	switch {
 	case dialect < MySQL || dialect > SQLite:
-		return nil, fmt.Errorf("sqlstore: no dialect %d", dialect)
+		return nil, fmt.Errorf("sqlstore: unknown dialect %d", dialect)
 	case !tableName.MatchString(o.Table):
-		return nil, fmt.Errorf("sqlstore: the name of a table cannot be %q", o.Table)
+		return nil, fmt.Errorf("sqlstore: %q is not a valid name for a table", o.Table)
 	case s.keys.Tables() > maxTables:
 		return nil, fmt.Errorf("sqlstore: %v: %d indexes, more than %d", s.keys, s.keys.Tables(), maxTables)
 	case o.Layout == Rows:
@@ -105,7 +105,7 @@ func New[V any](ctx context.Context, db *sql.DB, dialect Dialect, scheme blockst
 	case o.Layout == BlockRows:
 		return nil, fmt.Errorf("sqlstore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
-		return nil, fmt.Errorf("sqlstore: no layout %q", o.Layout)
+		return nil, fmt.Errorf("sqlstore: unknown layout %q", o.Layout)
 	}
 	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
 	if err := s.again(ctx, func() error { return s.create(ctx, settings) }); err != nil {
@@ -171,7 +171,7 @@ func (s *backend) Delete(ctx context.Context, ids []string) error {
 // time. The database looks at the time again when it removes a row.
 func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
 	if s.layout.added() == "" {
-		return 0, fmt.Errorf("sqlstore: the layout %q keeps no times: %w", BlockRows, errors.ErrUnsupported)
+		return 0, fmt.Errorf("sqlstore: the layout %q does not store times: %w", BlockRows, errors.ErrUnsupported)
 	}
 	older := " AND " + s.layout.added() + " < "
 	for last := ""; ; {

@@ -13,7 +13,7 @@ import (
 // TestWARC reads a web archive of wget: pages in several encodings, packed and in chunks, and one that was got twice. What is no page is said.
 func TestWARC(t *testing.T) {
 	status, out, errs := inFormats(t, "dedup", "--same-id", "first", "--out", "o.jsonl", "--groups", "c", "pages.warc.gz")
-	if status != 0 || !strings.Contains(errs, "records that are skipped: 13 not pages, 1 neither HTML nor plain text, 3 errors of the server or redirections") || !strings.Contains(out, "1 documents were dropped because another one has the same id") {
+	if status != 0 || !strings.Contains(errs, "records skipped: 13 not pages, 1 neither HTML nor plain text, 3 server errors or redirects") || !strings.Contains(out, "1 document was dropped because another one has the same id") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	site := "http://127.0.0.1:8765/"
@@ -59,7 +59,7 @@ func TestWARC(t *testing.T) {
 			t.Errorf("%s is not in %.2000s", want, got)
 		}
 	}
-	for _, want := range []string{`x.wet:9: the content encoding "rot13" is not known`, "x.wet:10: not a response of HTTP", "x.wet:11: the record is cut off"} {
+	for _, want := range []string{`x.wet:9: unknown content encoding "rot13"`, "x.wet:10: not an HTTP response", "x.wet:11: the record is cut off"} {
 		if status != 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s is not in %s", want, errs)
 		}

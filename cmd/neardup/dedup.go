@@ -56,7 +56,7 @@ func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
 
 type recordsCommand struct {
 	inputFlags
-	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object from columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program chooses one from the columns and prints it."`
+	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program chooses one from the columns and prints it."`
 	outputFlags
 	groupFlags
 	runFlags

@@ -26,11 +26,11 @@ func (d decision) isRemoved() bool { return d.id != d.kept }
 
 // The changes, as they are counted and written.
 const (
-	removedByA = "only the first removes it"
-	removedByB = "only the second removes it"
-	otherKept  = "another one is kept in its place"
-	onlyInA    = "only the first has it"
-	onlyInB    = "only the second has it"
+	removedByA = "removed only by the first run"
+	removedByB = "removed only by the second run"
+	otherKept  = "a different document is kept instead"
+	onlyInA    = "only in the first run"
+	onlyInB    = "only in the second run"
 )
 
 // changeOf says what two calls decide differently of a document, or "".
@@ -83,10 +83,10 @@ func (c *diffCommand) Run(of *call) error {
 	if err := errors.Join(t.End(), of.outs.Commit()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d decisions are the same\n", same)
+	fmt.Fprintln(w, cli.Count(same, "decision is the same", "decisions are the same"))
 	for _, change := range []string{removedByA, removedByB, otherKept, onlyInA, onlyInB} {
 		if counts[change] > 0 {
-			fmt.Fprintf(w, "%d documents: %s\n", counts[change], change)
+			fmt.Fprintf(w, "%s: %s\n", cli.Count(counts[change], "document", "documents"), change)
 		}
 	}
 	return w.Flush()
@@ -97,7 +97,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	second := map[string]string{}
 	err := write.ReadClusters(c.B, func(id, kept string) error {
 		if _, twice := second[id]; twice {
-			return fmt.Errorf("the id %q is there twice", id)
+			return fmt.Errorf("the id %q occurs twice", id)
 		}
 		second[id] = kept
 		return nil
@@ -108,7 +108,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	seen := map[string]bool{}
 	err = write.ReadClusters(c.A, func(id, kept string) error {
 		if seen[id] {
-			return fmt.Errorf("the id %q is there twice", id)
+			return fmt.Errorf("the id %q occurs twice", id)
 		}
 		seen[id] = true
 		b, ok := second[id]

@@ -28,10 +28,10 @@ func TestDiff(t *testing.T) {
 	for _, end := range []string{"tsv", "csv", "jsonl", "csv.gz"} {
 		a, b := write("a."+end, "x.jsonl"), write("b", "--keep", "longest", "--distance", "30", "y.jsonl")
 		status, stdout, stderr := inDirectory(t, dir, "diff", "--out", "d.csv", a, b)
-		if status != 0 || stderr != "" || stdout != "2 decisions are the same\n1 documents: only the second removes it\n1 documents: another one is kept in its place\n1 documents: only the first has it\n1 documents: only the second has it\n" {
+		if status != 0 || stderr != "" || stdout != "2 decisions are the same\n1 document: removed only by the second run\n1 document: a different document is kept instead\n1 document: only in the first run\n1 document: only in the second run\n" {
 			t.Errorf("%s: status %d, %q, %q", a, status, stdout, stderr)
 		}
-		if got, want := strings.Split(read(t, "d.csv"), "\n"), "id,change,kept_by_first,kept_by_second\na\tb,only the first has it,a\tb,"; strings.Join(got[:2], "\n") != want || len(got) != 6 {
+		if got, want := strings.Split(read(t, "d.csv"), "\n"), "id,change,kept_by_first,kept_by_second\na\tb,only in the first run,a\tb,"; strings.Join(got[:2], "\n") != want || len(got) != 6 {
 			t.Errorf("%s: the differences are %q", a, got)
 		}
 	}
@@ -43,7 +43,7 @@ func TestDiff(t *testing.T) {
 	}
 	os.WriteFile(filepath.Join(dir, "twice"), []byte("a\ta\na\ta\n"), 0o666)
 	os.WriteFile(filepath.Join(dir, "bad"), []byte("a\ta\nb\n"), 0o666)
-	for args, want := range map[string]string{"twice b": "twice:2: the id \"a\" is there twice", "b twice": "twice:2: ", "bad b": "bad:2: not two ids", "no b": "no: no such file", "b x.jsonl": "x.jsonl:1: not two ids"} {
+	for args, want := range map[string]string{"twice b": "twice:2: the id \"a\" occurs twice", "b twice": "twice:2: ", "bad b": "bad:2: not a row with two ids", "no b": "no: no such file", "b x.jsonl": "x.jsonl:1: not a row with two ids"} {
 		if status, stdout, stderr := inDirectory(t, dir, append([]string{"diff", "--out", "o"}, strings.Fields(args)...)...); status != 1 || !strings.Contains(stderr, want) || stdout != "" {
 			t.Errorf("%s: status %d, %q, %q", args, status, stdout, stderr)
 		}

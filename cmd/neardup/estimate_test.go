@@ -23,7 +23,7 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`in 3 files, about 403 documents; estimated from 403 of them`, `(?m)^auto +\S+s +\d+ MB +0 MB +1\.000$`, `(?m)^minhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `(?m)^simhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `This machine is enough, in about .*\n  neardup dedup a.jsonl b.csv c.jsonl`} {
+	for _, want := range []string{`in 3 files, about 403 documents; estimated from 403 of them`, `(?m)^auto +\S+s +\d+ MB +0 MB +1\.000$`, `(?m)^minhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `(?m)^simhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `This machine is enough, and needs about .*\n  neardup dedup a.jsonl b.csv c.jsonl`} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("%s is not in\n%s", want, out)
 		}
@@ -31,7 +31,7 @@ func TestEstimate(t *testing.T) {
 	if leftovers, _ := os.ReadDir("."); len(leftovers) != 3 {
 		t.Errorf("left behind: %v", leftovers)
 	}
-	if out, err := exec.Command(program, "estimate", "-").CombinedOutput(); err == nil || !strings.Contains(string(out), "estimate needs files") {
+	if out, err := exec.Command(program, "estimate", "-").CombinedOutput(); err == nil || !strings.Contains(string(out), "estimate reads samples of files") {
 		t.Errorf("of standard input: %v\n%s", err, out)
 	}
 }

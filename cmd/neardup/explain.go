@@ -23,8 +23,8 @@ import (
 // also has calibrate.
 
 type explainCommand struct {
-	A string `arg:"" help:"ID of a document."`
-	B string `arg:"" help:"ID of another one."`
+	A string `arg:"" help:"ID of one document."`
+	B string `arg:"" help:"ID of the other document."`
 	inputFlags
 	textFlags
 	groupFlags
@@ -54,7 +54,7 @@ func (c *explainCommand) Run(of *call) error {
 // writeExplanation writes why two documents are near-duplicates, or not.
 func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.Options) error {
 	w := bufio.NewWriter(out)
-	answer, needed := "no near-duplicates", fmt.Sprintf("a probability of %.2f", o.Method.Probability)
+	answer, needed := "not near-duplicates", fmt.Sprintf("a probability of %.2f", o.Method.Probability)
 	if e.Duplicate {
 		answer = "near-duplicates"
 	}
@@ -70,7 +70,7 @@ func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options.O
 	}
 	quantities := slices.Clone(e.Evidence)
 	slices.SortStableFunc(quantities, func(p, q dedup.Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
-	fmt.Fprintf(w, "\nThe logarithm of the odds is the sum of\n%9.2f  to begin with\n", e.Constant)
+	fmt.Fprintf(w, "\nThe logarithm of the odds is the sum of\n%9.2f  baseline\n", e.Constant)
 	for _, q := range quantities {
 		if q.Adds != 0 {
 			fmt.Fprintf(w, "%+9.2f  %s\n", q.Adds, q.Name)
@@ -103,8 +103,8 @@ func showFeatures(w io.Writer, e dedup.Explanation, most int, title string, in f
 }
 
 type compareCommand struct {
-	A         string `arg:"" help:"A file with a text."`
-	B         string `arg:"" help:"Another one."`
+	A         string `arg:"" help:"The file with one text."`
+	B         string `arg:"" help:"The file with the other text."`
 	Encoding  string `placeholder:"NAME" help:"Encoding of the files; detected by default."`
 	Normalize string `placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
@@ -218,10 +218,10 @@ func (c *calibrateCommand) Run(of *call) error {
 	}
 	w := bufio.NewWriter(of.stdout)
 	fmt.Fprintf(w, "--probability %.2f --bias=%.2f\n", cal.Options.Probability, cal.Options.Bias)
-	fmt.Fprintf(w, "from %d of %d labels; the others are of pairs that are not compared\n", cal.Used, len(labels))
-	fmt.Fprintf(w, "expected: precision %s, recall %s, F1 %s, of %d pairs\n", share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1), cal.Point.Found)
+	fmt.Fprintf(w, "from %d of %d labels; the others are for pairs that are not compared\n", cal.Used, len(labels))
+	fmt.Fprintf(w, "expected: precision %s, recall %s, F1 %s, with %s found\n", share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1), cli.Count(cal.Point.Found, "pair", "pairs"))
 	if len(cal.Ask) > 0 {
-		fmt.Fprintln(w, "pairs that are worth looking at next:")
+		fmt.Fprintln(w, "pairs to label next:")
 	}
 	for _, p := range cal.Ask {
 		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.Doc(p.A).ID), cli.Escape(l.Doc(p.B).ID), p.Similarity, p.Kind, p.Probability)

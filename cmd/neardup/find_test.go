@@ -22,7 +22,7 @@ func TestFind(t *testing.T) {
 		os.WriteFile(path, []byte(text), 0o666)
 	}
 	for _, test := range []struct{ args, want, said string }{
-		{"book", "book/deep/two.rst book/one.md", "1 files in the directories have other formats and are not read: book/deep/main.go\nneardup: 2 hidden files and folders are not read: book/.git, book/.notes.txt\n"},
+		{"book", "book/deep/two.rst book/one.md", "1 file in the directories has another format and is not read: book/deep/main.go\nneardup: 2 hidden files and folders are not read: book/.git, book/.notes.txt\n"},
 		{"--format txt book", "book/deep/main.go book/deep/two.rst book/one.md", "2 hidden files and folders are not read"},
 		{"data", "a", "2 files in the directories have other formats and are not read: data/part-0, data/README.md\n"},
 		{"data data/README.md", "a data/README.md", "2 files in the directories"},
@@ -48,8 +48,8 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"": "name at least one input", "--files-from empty/.x": "empty/.x: it lists no files", "--files-from no": "no: no such file", "--files-from - -": "only once",
-		"empty": "no file of a known format", "nothing/**": "no file matches", "book/[": "book/[", "--files-from list": "book/deep/main.go: not a known format",
+		"": "name at least one input", "--files-from empty/.x": "empty/.x: the list of inputs is empty", "--files-from no": "no: no such file", "--files-from - -": "only once",
+		"empty": "no files in a known format", "nothing/**": "no file matches", "book/[": "book/[", "--files-from list": "book/deep/main.go: the file name does not end in a known format",
 	} {
 		t.Chdir(dir)
 		var out, errs strings.Builder

@@ -32,10 +32,10 @@ type fingerprintCommand struct {
 
 type sqlCommand struct {
 	Dialect    string  `arg:"" help:"postgresql, duckdb, clickhouse, spark or bigquery."`
-	Table      string  `group:"input" required:"" placeholder:"NAME" help:"The table that has the fingerprints or signatures; neardup fingerprint makes it."`
+	Table      string  `group:"input" required:"" placeholder:"NAME" help:"The table with the fingerprints or signatures that neardup fingerprint wrote."`
 	ID         string  `group:"input" default:"id" placeholder:"NAME" help:"Column with the id."`
-	Prefix     string  `group:"output" default:"neardup" placeholder:"NAME" help:"What the names of the new tables begin with: NAME_pairs, NAME_groups, NAME_contents."`
-	Method     string  `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints within a distance. minhash: signatures above a similarity. auto: which documents dedup has to look at, NAME_linked; all others have no near-duplicates."`
+	Prefix     string  `group:"output" default:"neardup" placeholder:"NAME" help:"Prefix of the names of the new tables: NAME_pairs, NAME_groups, NAME_contents."`
+	Method     string  `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints within a distance. minhash: signatures above a similarity. auto: the documents that dedup has to compare, in NAME_linked; all others have no near-duplicates."`
 	Bits       int     `group:"tuning" default:"64" placeholder:"N" help:"With simhash, the width of the fingerprints: 64 or 128 bits."`
 	Distance   int     `group:"method" default:"3" placeholder:"N" help:"With simhash, the largest distance of near-duplicates."`
 	Documents  float64 `group:"tuning" placeholder:"N" help:"Approximate number of different fingerprints, which determines the number of blocks. The default is 10 million."`
@@ -62,7 +62,7 @@ func (c *sqlCommand) Run(of *call) error {
 	}
 	switch {
 	case c.Distance < 1:
-		return usageError{fmt.Errorf("--distance %d: must be 1 or more; GROUP BY finds equal fingerprints", c.Distance)}
+		return usageError{fmt.Errorf("--distance %d: must be 1 or more; for equal fingerprints, use GROUP BY", c.Distance)}
 	case c.Similarity == 0:
 		return usageError{errors.New("--similarity 0: must be above 0 and at most 1")}
 	}

@@ -21,8 +21,8 @@ import (
 type inputFlags struct {
 	Inputs []string `arg:"" optional:"" name:"input" help:"Files, directories and patterns such as 'pages/**/*.jsonl', or - for standard input."`
 
-	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs: a path in each line, or zero bytes between the paths; - for standard input."`
-	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, arrow, warc, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
+	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs, one path per line or separated by NUL bytes; - for standard input."`
+	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, arrow, warc, html, txt (a file is a document) or lines (a line is a document). By default the file name determines the format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is identified by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"How to identify a document without an id: line, by its file and line, or hash, by a hash of its text, with a number appended if several have the same."`
 	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What to do with documents that share an id: error; first or last, which keeps only that one; or number, which gives the others ids such as a-2. With last, the inputs are read twice."`
@@ -46,18 +46,18 @@ type textFlags struct {
 type outputFlags struct {
 	decisionFlags
 	Pairs  string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted. A .csv or .jsonl file also has their group and its size; otherwise the file is tab-separated, without header and groups."`
-	Report string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
+	Report string `group:"output" placeholder:"FILE.html" help:"An HTML page that shows the pairs side by side, with their differences and why they match. See the command review."`
 }
 
 // decisionFlags say what to write of what is decided about each document.
 type decisionFlags struct {
-	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
-	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with added columns: the group of each document and its size, whether the document is kept, and otherwise which one is kept instead and how similar they are. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
+	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name determines the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. This name, and those of the other outputs, may end in .gz or .zst."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with added columns: the group of each document and its size, whether the document is kept, and otherwise which one is kept instead and how similar they are. The name must end in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
 	Groups   string `group:"output" aliases:"clusters" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps. A .csv or .jsonl file also has the name and size of the group; otherwise the file is tab-separated, without a header."`
 	Audit    string `group:"output" placeholder:"FILE" help:"One row for each removed document, as .csv or .jsonl: its place, the document that is kept instead, their similarity, and the settings and inputs of the run. It also has what neardup verify needs: the share of words in common, and the SHA-256 of the texts and inputs."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if --json is given."`
-	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
+	ExitCode bool   `group:"output" help:"Exit with status 3 if there are duplicates."`
 }
 
 // groupFlags say what near-duplicates and groups are.
@@ -78,14 +78,14 @@ type thresholdFlags struct {
 
 // oldFlags say what earlier calls have left.
 type oldFlags struct {
-	Against string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
-	Save    string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
+	Against string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is a near-duplicate of an old one counts as a duplicate. Old documents are not compared with each other."`
+	Save    string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later run can read them with --against; it must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare, so a later run finds no copies of them."`
 	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all runs in DIR, which is created if it does not exist. A run compares its documents with each other and with those in DIR, and adds them. A document replaces an earlier one with the same id. To resume a run that was killed, repeat it. With --shard, DIR belongs to the shard, and nothing is kept for later runs."`
 }
 
 // methodFlags say how documents are compared.
 type methodFlags struct {
-	Method      string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by all that the two texts have in common and not in common; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
+	Method      string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by everything that the two texts share and do not share; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
 	Tokenizer   string  `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into; not with auto: ${tokenizers}."`
 	Weights     string  `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`
 	Stats       string  `group:"tuning" placeholder:"FILE" help:"Document frequencies. If the file exists, they are read from it; otherwise they are counted and written to it."`
@@ -97,7 +97,7 @@ type methodFlags struct {
 	Metadata    string  `group:"tuning" placeholder:"NAMES" help:"With simhash, fields or columns with keywords, tags or references, separated by commas. Documents are then compared by fingerprint and metadata together (Wang 2019). A value is a list, or a text with commas or semicolons."`
 	Content     float64 `group:"tuning" default:"0.9" placeholder:"X" help:"With --metadata, the weight of the content in the score, above 0 and at most 1."`
 	Score       float64 `group:"tuning" default:"0.25" placeholder:"X" help:"With --metadata, the smallest score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata."`
-	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends behind the secret do not count."`
+	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends after the secret are ignored."`
 }
 
 // defaults returns flags with their defaults, for commands that do not have them.
@@ -131,9 +131,9 @@ type flags struct {
 var flagGroups = [][2]string{
 	{"input", "What to read"},
 	{"output", "What to write"},
-	{"method", "What near-duplicates are"},
-	{"old", "Earlier calls"},
-	{"tuning", "Features and methods of your own"},
+	{"method", "What counts as a near-duplicate"},
+	{"old", "Earlier runs"},
+	{"tuning", "Your own features and methods"},
 	{"running", "Running"},
 }
 
@@ -205,7 +205,7 @@ func separator(name string) (rune, error) {
 	}
 	r, n := utf8.DecodeRuneInString(name)
 	if name != "" && (n != len(name) || r == utf8.RuneError || strings.ContainsRune("\"\r\n\ufeff", r)) {
-		return 0, fmt.Errorf("--separator %q: must be one character, no quote and no line end", name)
+		return 0, fmt.Errorf("--separator %q: must be one character, not a quote or a line end", name)
 	}
 	if name == "" {
 		return 0, nil

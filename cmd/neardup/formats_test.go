@@ -109,7 +109,7 @@ func TestWithoutID(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(`{"text":"one and two"}`+"\n"+`{"text":"three"}`+"\n"+`{"text":"one and two"}`+"\n"), 0o666)
 	status, stdout, stderr := inDirectory(t, dir, "dedup", "--without-id", "hash", "--groups", "-", "x.jsonl")
 	id := strings.Split(stdout, "\t")[0]
-	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "identified by a hash of their text") {
+	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "using a hash of the text instead") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	if status, _, stderr := inDirectory(t, dir, "dedup", "--without-id", "no", "x.jsonl"); status != 2 {
@@ -208,7 +208,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	os.Remove("c.json")
-	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "."); status != 0 || !strings.Contains(stderr, "1 files in the directories have other formats and are not read: b.pdf") || !strings.Contains(stdout, "d.html\ta\n") {
+	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "."); status != 0 || !strings.Contains(stderr, "1 file in the directories has another format and is not read: b.pdf") || !strings.Contains(stdout, "d.html\ta\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}
 	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--groups", "-", "*.html", "a.j*"); status != 0 || !strings.Contains(stdout, "a\td.html\n") {
@@ -542,8 +542,8 @@ func TestNothingSilent(t *testing.T) {
 		{"x.json", `[{"id":1,"text":"one"}] garbage`, "dedup x.json", "x.json:1: not JSON"},
 		{"x.json", `[{"id":1,"text":"one"},`, "dedup x.json", "x.json:1: the file ends in the middle"},
 		{"x.csv", "id,text,neardup_kept\n1,one,a\n", "dedup --annotate o.csv x.csv", `cannot add the column "neardup_kept" to o.csv, because it already exists`},
-		{"x.csv", "id,text\n1,\"a \x01 b\"\n", "dedup --out o.xlsx x.csv", "o.xlsx: row 2: there is a control character"},
-		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: a file cannot be compressed in this way"},
+		{"x.csv", "id,text\n1,\"a \x01 b\"\n", "dedup --out o.xlsx x.csv", "o.xlsx: row 2: the text has a control character"},
+		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: this compression cannot be written"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.json x.csv", "o.json: this format cannot be written"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.xml x.csv", "o.xml: this format cannot be written"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.xlsm x.csv", "o.xlsm: a new workbook has no macros"},

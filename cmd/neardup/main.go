@@ -97,8 +97,8 @@ type grammar struct {
 	Upgrade       upgradeCommand       `cmd:"" help:"Convert the --state directory of an earlier version to the format of this one."`
 	Estimate      estimateCommand      `cmd:"" help:"Estimate the cost and recall of each method from a sample of the inputs."`
 	Fingerprint   fingerprintCommand   `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
-	SQL           sqlCommand           `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`
-	Completion    completionCommand    `cmd:"" help:"Print what lets a shell complete commands and flags."`
+	SQL           sqlCommand           `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in a table of fingerprints or signatures."`
+	Completion    completionCommand    `cmd:"" help:"Print a script that makes a shell complete commands and flags."`
 	Version       versionCommand       `cmd:"" help:"Print the version."`
 }
 
@@ -114,7 +114,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, out, stderr io.Write
 	var g grammar
 	stdout := &printer{Writer: out}
 	ended := false // by the help
-	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files.\n\nThe exit status is 0 if all went well, 1 after an error, 2 if the flags are wrong, 3 with --exit-code if there are duplicates, and 128 and more if a signal stopped the program."), kong.Writers(stdout, stderr),
+	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files.\n\nThe exit status is 0 if all went well, 1 after an error, 2 if the flags are wrong, 3 with --exit-code if there are duplicates, and 128 or more if a signal stopped the program."), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()), kong.KindMapper(reflect.String, kong.MapperFunc(asItIs)))
 	args = twoDashes(parser, args)
 	if len(args) == 0 {

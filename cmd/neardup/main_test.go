@@ -120,12 +120,12 @@ func TestBad(t *testing.T) {
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\ny,else\nz,more\n", "x.csv:3: the quote that starts here is never closed", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than --max-line", true},
-		{"missing.csv/", "", "missing.csv/: this directory has no file of a known format", false},
+		{"missing.csv/", "", "missing.csv/: this directory has no files in a known format", false},
 		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: no column "text"`, false},
 		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns have the name "text"`, false},
 		{"x.csv", "", "x.csv:1: the file has no header", false},
 		{"x.jsonl.gz", "not gzip", "x.jsonl.gz:1: ", false},
-		{"x.dat", good, "x.dat: not a known format", false},
+		{"x.dat", good, "x.dat: the file name does not end in a known format", false},
 	} {
 		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
 		status, _, stderr := runIn(t, files, "", "--max-line", "150", "--groups", "keep.tsv", test.file)
@@ -136,7 +136,7 @@ func TestBad(t *testing.T) {
 			t.Errorf("%q: a failed call wrote %q", test.content, got)
 		}
 		status, stdout, stderr := runIn(t, files, "", "--max-line", "150", "--skip-bad", "--groups", "keep.tsv", test.file)
-		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "lines or files were skipped") {
+		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "lines or files skipped: ") {
 			t.Errorf("%q with --skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
 		}
 		if got := read(t, "keep.tsv"); strings.HasPrefix(got, "a\ta\n") != test.rest || strings.Contains(got, "b") {
@@ -188,7 +188,7 @@ func TestInvalidText(t *testing.T) {
 	if status != 0 || !strings.HasPrefix(stderr, "neardup: x.jsonl: lines or rows with bytes that are not UTF-8: 1, the first at line 1") || strings.ContainsAny(stdout+stderr, "\x1b\x07\u202e\t") || strings.Count(stdout, "\n") != 5 {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
-	if !strings.Contains(stdout, "1 duplicates in 1 groups") {
+	if !strings.Contains(stdout, "1 duplicate in 1 group;") {
 		t.Errorf("stdout %q", stdout)
 	}
 }
@@ -235,7 +235,7 @@ func TestOut(t *testing.T) {
 	}
 	for _, path := range []string{"-", "/dev/stdout"} {
 		status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": three}, "", "--out", path, "x.jsonl")
-		if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicates") {
+		if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicate ") {
 			t.Errorf("to %s: status %d, %q, %q", path, status, stdout, stderr)
 		}
 	}
@@ -266,7 +266,7 @@ func TestAgainst(t *testing.T) {
 	if got, want := read(t, "o.jsonl"), `{"id":"n2","text":"quite new and never seen"}`+"\n"; got != want {
 		t.Errorf("out %q, want %q", got, want)
 	}
-	if !strings.HasPrefix(stdout, "4 documents, 4 different texts\n3 old documents") || !strings.Contains(stdout, "3 duplicates in 2 groups; 1 documents") {
+	if !strings.HasPrefix(stdout, "4 documents, 4 different texts\n3 old documents") || !strings.Contains(stdout, "3 duplicates in 2 groups; 1 document remains") {
 		t.Errorf("summary %q", stdout)
 	}
 }
@@ -346,7 +346,7 @@ func TestWithoutText(t *testing.T) {
 				t.Fatal(stderr)
 			}
 			if got := read(t, "c.tsv"); status != 0 || got != "a\ta\nb\tb\nc\tc\nd\td\ne\te\nf\te\n" || !strings.Contains(stdout, "4 documents have no text: they are kept") ||
-				!strings.Contains(stdout, "6 documents, 1 different texts") {
+				!strings.Contains(stdout, "6 documents, 1 different text\n") {
 				t.Errorf("%s, %s: status %d, clusters %q, %s%s", file, method, status, got, stdout, stderr)
 			}
 			status, stdout, stderr = runIn(t, files, "", append(args, "--empty", "drop")...)
@@ -368,9 +368,9 @@ func TestWithoutText(t *testing.T) {
 func TestHints(t *testing.T) {
 	files := map[string]string{"x.jsonl": `{"id":"a","content":"the text"}`, "long.jsonl": `{"id":"a","text":"` + strings.Repeat("long ", 100) + `"}`}
 	for want, args := range map[string][]string{
-		`x.jsonl:1: no field "text"; the fields are ["content" "id"]; --text content names another one`: {"x.jsonl"},
-		"long.jsonl:1: longer than --max-line, which is 200 bytes":                                      {"--max-line", "200", "long.jsonl"},
-		"neardup: nosuch.jsonl: no such file or directory":                                              {"nosuch.jsonl"},
+		`x.jsonl:1: no field "text"; the fields are ["content" "id"]; perhaps you need --text content`: {"x.jsonl"},
+		"long.jsonl:1: longer than --max-line, which is 200 bytes":                                     {"--max-line", "200", "long.jsonl"},
+		"neardup: nosuch.jsonl: no such file or directory":                                             {"nosuch.jsonl"},
 	} {
 		if status, _, stderr := runIn(t, files, "", args...); status != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: status %d, %s", args, status, stderr)
@@ -381,7 +381,7 @@ func TestHints(t *testing.T) {
 // TestTitle checks that a title counts as part of the text.
 func TestTitle(t *testing.T) {
 	content := `{"id":"1","text":"body of text","title":"Good news"}` + "\n" + `{"id":"2","text":"good news body of text"}`
-	if status, stdout, _ := runIn(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicates") {
+	if status, stdout, _ := runIn(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicate ") {
 		t.Errorf("status %d, %q", status, stdout)
 	}
 }

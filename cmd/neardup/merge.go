@@ -15,9 +15,9 @@ import (
 // This file has the command merge, which puts together what the shards of a call have done.
 
 type mergeCommand struct {
-	Parts []string `arg:"" name:"dir" help:"The directories that neardup dedup --shard has made, all of them."`
-	Step  string   `group:"running" placeholder:"NAME" help:"Run one shard of one step instead of the whole merge, so that several processes can share the work: first join, which finds the documents that may be near-duplicates, and after all its shards, compare. The final merge does whatever is missing."`
-	Shard string   `group:"running" placeholder:"K/N" help:"The share of the step."`
+	Parts []string `arg:"" name:"dir" help:"All directories that neardup dedup --shard has made."`
+	Step  string   `group:"running" placeholder:"NAME" help:"Run one shard of one step instead of the whole merge, so that several processes can share the work: first join, which finds the documents that may be near-duplicates, and then, when all its shards are done, compare. The final merge does whatever is missing."`
+	Shard string   `group:"running" placeholder:"K/N" help:"The shard of the step to run, such as 3/16."`
 	runFlags
 }
 
@@ -25,7 +25,7 @@ type mergeCommand struct {
 func (c *mergeCommand) Run(of *call) error {
 	switch {
 	case (c.Step == "") != (c.Shard == ""):
-		return usageError{errors.New("--step and --shard go together: the share of a step, such as --step join --shard 3/16")}
+		return usageError{errors.New("--step and --shard must be used together, such as --step join --shard 3/16")}
 	case c.Step != "" && !slices.Contains(shards.MergeSteps, c.Step):
 		return usageError{fmt.Errorf("--step %q: must be %s", c.Step, strings.Join(shards.MergeSteps, " or "))}
 	}
@@ -35,7 +35,7 @@ func (c *mergeCommand) Run(of *call) error {
 	}
 	var kept shardedCommand
 	if err := json.Unmarshal(parts.Command(), &kept); err != nil {
-		return fmt.Errorf("the flags of the parts: %w", err)
+		return fmt.Errorf("the flags of the shards: %w", err)
 	}
 	kept.Flags.runFlags = c.runFlags
 	if of.given = kept.Given; of.given == nil {

@@ -97,10 +97,10 @@ func TestMetadata(t *testing.T) {
 	}
 	// Metadata count as a set, and a text cannot look like metadata.
 	for _, test := range []struct{ a, b, want string }{
-		{`"text":"x y z","k":["a","b","a"]`, `"text":"x y z","k":["B","A"]`, "2 documents, 1 different texts (or different metadata; 2 documents have metadata)"},
+		{`"text":"x y z","k":["a","b","a"]`, `"text":"x y z","k":["B","A"]`, "2 documents, 1 different text (different metadata counts too; 2 documents have metadata)"},
 		{`"text":"x y z\u0000k=a","k":["b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
 		{`"text":"x y z","k":["a\u0000k=b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
-		{`"text":"x y z","k":["a"]`, `"text":"x y z"`, "2 documents, 2 different texts (or different metadata; 1 documents have metadata)"},
+		{`"text":"x y z","k":["a"]`, `"text":"x y z"`, "2 documents, 2 different texts (different metadata counts too; 1 document has metadata)"},
 	} {
 		files := map[string]string{"x.jsonl": "{\"id\":\"1\"," + test.a + "}\n{\"id\":\"2\"," + test.b + "}\n"}
 		if status, stdout, stderr := runIn(t, files, "", "--metadata", "k", "x.jsonl"); status != 0 || !strings.HasPrefix(stdout, test.want) {

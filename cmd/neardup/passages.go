@@ -52,7 +52,7 @@ var cuttings = map[string]passages.CutOptions{"words": {}, "sentences": {Sentenc
 // Run finds the passages.
 func (c *passagesCommand) Run(of *call) error {
 	if input.FormatOf(c.Against, "") == input.Fingerprints {
-		return usageError{fmt.Errorf("--against %q: fingerprints have no texts", c.Against)}
+		return usageError{fmt.Errorf("--against %q: saved fingerprints do not contain the texts", c.Against)}
 	}
 	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, runFlags: c.runFlags,
 		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}, Report: c.Report}}
@@ -97,10 +97,10 @@ type decontaminateCommand struct {
 	TestFormat string  `group:"input" placeholder:"NAME" help:"Format of the tests, like --format for the inputs."`
 	TestID     string  `group:"input" name:"test-id" default:"id" placeholder:"NAME" help:"Field or column of the tests with the id; an item without one is identified by its file and line."`
 	Parts      string  `group:"input" default:"question,answer,text" placeholder:"NAMES" help:"Fields or columns of the tests to search for, each separately. An item must have at least one of them. For lines and .txt files, it is the text."`
-	Leaks      string  `group:"output" placeholder:"FILE" help:"What was found, as .csv, .jsonl, or tab-separated without a header. Each row is one part of an item in one document, with the share that the document has, and the place of the longest run."`
+	Leaks      string  `group:"output" placeholder:"FILE" help:"What was found, as .csv, .jsonl, or tab-separated without a header. Each row is one part of an item in one document, with the share of the part that the document contains, and the place of the longest run."`
 	Items      string  `group:"output" placeholder:"FILE" help:"One row for each part of each item: the number of documents it occurs in, and the largest share of it in one document; as .csv, .jsonl, or tab-separated without a header."`
-	Out        string  `group:"output" placeholder:"FILE" help:"The documents without those in which something was found. The name says the format, as for the command dedup."`
-	Share      float64 `group:"method" default:"0" placeholder:"X" help:"The smallest share of a part that a document must have, from 0 (any run that is long enough) to 1 (all of it)."`
+	Out        string  `group:"output" placeholder:"FILE" help:"The documents without those in which something was found. The file name determines the format, as for the command dedup."`
+	Share      float64 `group:"method" default:"0" placeholder:"X" help:"The smallest share of a part that a document must contain, from 0 (any run that is long enough) to 1 (all of it)."`
 	lengthFlags
 	runFlags
 	Quiet bool `group:"output" short:"q" help:"Print errors only."`

@@ -49,17 +49,17 @@ func TestPassages(t *testing.T) {
 				"2\t55\t2\t2\ta\tin.jsonl:1\t%C\t%D\t" + numbers(6, 54) + ". Yours\n2\t55\t2\t2\tc\tin.jsonl:3\t%C\t%D\t\n"}},
 		{"--coverage c.tsv in.jsonl", "3 documents share a passage", map[string]string{
 			"c.tsv": "a\tin.jsonl:1\t63\t63\t1.0000\tc\tin.jsonl:3\t63\t63\t63\t63\nb\tin.jsonl:2\t63\t57\t0.9048\ta\tin.jsonl:1\t57\t57\t57\t63\nc\tin.jsonl:3\t63\t63\t1.0000\ta\tin.jsonl:1\t63\t63\t63\t63\n"}},
-		{"--out o.jsonl --audit a.tsv --mask […] in.jsonl", "2 documents were cut, and 1 of them dropped", map[string]string{
+		{"--out o.jsonl --audit a.tsv --mask […] in.jsonl", "documents cut: 2, of which dropped: 1", map[string]string{
 			"o.jsonl": `{"id":"a","text":"` + letter + `","n":1.50}` + "\n" + `{"n":2,"id":"b","text":"They wrote: Dear council. […] We think so too."}` + "\n" + `{"id":"d","text":"something else"}` + "\n"}},
-		{"--out o.csv in.csv", "1 documents were cut, and 1 of them dropped", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\n"}},
-		{"--out o.csv --least 0 in.csv", "1 documents were cut, and 0 of them dropped", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\nc,\n"}},
-		{"--out o.csv as.csv", "1 documents were cut", map[string]string{"o.csv": "id;text;n\n1;\"- " + letter + "\";=1+1\n3;- other;-y\n"}},
-		{"--out o.txt --cut words --format lines lines", "1 documents were cut", map[string]string{"o.txt": letter + "\n. And more.\n"}},
-		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
+		{"--out o.csv in.csv", "documents cut: 1, of which dropped: 1", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\n"}},
+		{"--out o.csv --least 0 in.csv", "documents cut: 1, of which dropped: 0", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\nc,\n"}},
+		{"--out o.csv as.csv", "documents cut: 1,", map[string]string{"o.csv": "id;text;n\n1;\"- " + letter + "\";=1+1\n3;- other;-y\n"}},
+		{"--out o.txt --cut words --format lines lines", "documents cut: 1,", map[string]string{"o.txt": letter + "\n. And more.\n"}},
+		{"--against old.csv --passages p.tsv in.csv", "and 1 old document\n", map[string]string{
 			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + sentence(numbers(0, 60)) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
-		{"in.jsonl", "2 passages of at least 50 words, or 80 characters in Chinese and similar scripts, occur in 5 places; the longest has 57, and the most common one occurs in 3 documents", nil},
-		{"--documents 3 --out o.jsonl in.jsonl", "2 documents were cut, and 0 of them dropped", nil},
-		{"--documents 3 in.jsonl", "1 passages of at least 50 words", nil},
+		{"in.jsonl", "2 passages of at least 50 words, or 80 characters in Chinese and similar scripts, in 5 places; the longest has 57 words or characters, and the most common one is in 3 documents", nil},
+		{"--documents 3 --out o.jsonl in.jsonl", "documents cut: 2, of which dropped: 0", nil},
+		{"--documents 3 in.jsonl", "1 passage of at least 50 words", nil},
 		{"--words 70 in.jsonl", "0 passages of at least 70 words, or 112 characters", nil},
 	} {
 		status, stdout, stderr := inFiles(t, files, append([]string{"passages"}, strings.Fields(c.args)...)...)
@@ -79,7 +79,7 @@ func TestPassages(t *testing.T) {
 	// What is cut of the third one stands in the second one, which is not dropped though little is left of it.
 	a, b := numbers(0, 60), numbers(100, 60)
 	needed := map[string]string{"in.jsonl": `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + a + ". " + sentence(b) + `"}` + "\n" + `{"id":"3","text":"` + b + ". " + sentence(numbers(200, 90)) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"}
-	if status, stdout, stderr := inFiles(t, needed, "passages", "--least", "80", "--out", "o.jsonl", "in.jsonl"); status != 0 || !strings.Contains(stdout, "2 documents were cut, and 0 of them dropped\n1 documents were not cut") {
+	if status, stdout, stderr := inFiles(t, needed, "passages", "--least", "80", "--out", "o.jsonl", "in.jsonl"); status != 0 || !strings.Contains(stdout, "documents cut: 2, of which dropped: 0\ndocuments not cut, because their text is not the value of a single field: 1\n") {
 		t.Error(stdout, stderr)
 	}
 	if want := `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + sentence(b) + `"}` + "\n" + `{"id":"3","text":"` + sentence(numbers(200, 90)) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"; read(t, "o.jsonl") != want {
@@ -104,7 +104,7 @@ func TestPassages(t *testing.T) {
 		"--out o.jsonl --mask \x01 in.jsonl":         "without line ends",
 		"--words 9999999 in.jsonl":                   "must be from 1 to",
 		"--out o.jsonl --text text,n in.jsonl":       "only the text of one field can be cut",
-		"--against old.fp in.jsonl":                  "fingerprints have no texts",
+		"--against old.fp in.jsonl":                  "saved fingerprints do not contain the texts",
 		"--passages p.parquet in.jsonl":              "use .csv, .jsonl or .tsv",
 		"--out in.jsonl in.jsonl":                    "is an input and an output",
 		"--out o.json in.jsonl":                      "this format cannot be written",
@@ -130,14 +130,14 @@ func TestDecontaminate(t *testing.T) {
 		stdout []string
 		out    map[string]string
 	}{
-		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items were found, in 2 documents\n", "answer: of 1 items", "question: of 2 items", "several parts of one item in one document: 1 times", "1 parts of items were not searched for", "2 documents are left"}, map[string]string{
+		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items were found, in 2 documents\n", "answer: 1 item\n", "question: 2 items\n", "several parts of one item in one document: 1 time\n", "1 part of an item was not searched for", "2 documents remain"}, map[string]string{
 			"l.tsv": "q1\ttests.jsonl:1\tquestion\t20\t20\t1.0000\ta\tin.jsonl:1\t4\t%A\t" + numbers(0, 20) + "\nq1\ttests.jsonl:1\tanswer\t9\t9\t1.0000\ta\tin.jsonl:1\t%B\t%C\t" + numbers(100, 9) + "\n" +
 				"tests.jsonl:2\ttests.jsonl:2\tquestion\t30\t14\t0.4667\tb\tin.jsonl:2\t0\t%D\t" + numbers(203, 14) + "\n",
 			"i.tsv":   "q1\ttests.jsonl:1\tquestion\t20\ttrue\t1\t1.0000\nq1\ttests.jsonl:1\tanswer\t9\ttrue\t1\t1.0000\ntests.jsonl:2\ttests.jsonl:2\tquestion\t30\ttrue\t1\t0.4667\ntests.jsonl:2\ttests.jsonl:2\tanswer\t1\tfalse\t0\t0.0000\n",
 			"o.jsonl": `{"id":"c","text":"` + numbers(0, 12) + `"}` + "\n" + `{"id":"d","text":"` + numbers(299, 20) + `"}` + "\n"}},
-		{"--share 0.5 --parts question tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 documents\n"}, nil},
-		{"--words 15 tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 documents\n"}, nil},
-		{"tests.txt in.jsonl", []string{"1 of 1 test items were found, in 1 documents\n"}, nil},
+		{"--share 0.5 --parts question tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 document\n"}, nil},
+		{"--words 15 tests.jsonl in.jsonl", []string{"1 of 2 test items were found, in 1 document\n"}, nil},
+		{"tests.txt in.jsonl", []string{"1 of 1 test item was found, in 1 document\n"}, nil},
 	} {
 		status, stdout, stderr := inFiles(t, files, append([]string{"decontaminate"}, strings.Fields(c.args)...)...)
 		for _, want := range c.stdout {

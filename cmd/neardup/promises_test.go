@@ -59,7 +59,7 @@ func TestOverwritesNothing(t *testing.T) {
 		"dedup in.jsonl --state state --out state/groups":                          "state/groups: outputs cannot be written into the --state directory",
 		"dedup in.jsonl --out new.jsonl --annotate here/new.jsonl":                 "here/new.jsonl: two outputs have this name",
 		"dedup in.jsonl --out old.jsonl --annotate link.jsonl":                     "link.jsonl: two outputs have this name",
-		"dedup in.jsonl --out dangling.jsonl":                                      "dangling.jsonl: a link to a file that is not there",
+		"dedup in.jsonl --out dangling.jsonl":                                      "dangling.jsonl: a link to a file that does not exist",
 	} {
 		status, _, stderr := inDirectory(t, dir, strings.Fields(args)...)
 		if status == 0 || !strings.Contains(stderr, want) {

@@ -62,7 +62,7 @@ func TestReportOld(t *testing.T) {
 	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--state", "s", "old.jsonl"); status != 0 {
 		t.Fatal(errs)
 	}
-	for flags, place := range map[string]string{"--against old.jsonl": "old.jsonl:1", "--state s": "of an earlier call"} {
+	for flags, place := range map[string]string{"--against old.jsonl": "old.jsonl:1", "--state s": "from an earlier run"} {
 		args := append([]string{"dedup", "-q", "--report", "r.html"}, strings.Fields(flags)...)
 		if status, _, errs := inDirectory(t, dir, append(args, "new.jsonl")...); status != 0 {
 			t.Fatal(errs)

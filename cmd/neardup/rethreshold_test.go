@@ -63,16 +63,16 @@ func TestRethreshold(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, name), []byte(rows), 0o666)
 	}
 	for args, want := range map[string]string{
-		"--labels labels.jsonl pairs.jsonl simhash.csv":             "labels.jsonl:1: no document of the inputs has the id \"0-0\"",
-		"pairs.jsonl simhash.csv":                                   "pairs.jsonl:1: no document of the inputs has the id",
-		"labels.jsonl v.jsonl":                                      "labels.jsonl:1: not a pair to decide by",
+		"--labels labels.jsonl pairs.jsonl simhash.csv":             "labels.jsonl:1: no document in the inputs has the id \"0-0\"",
+		"pairs.jsonl simhash.csv":                                   "pairs.jsonl:1: no document in the inputs has the id",
+		"labels.jsonl v.jsonl":                                      "labels.jsonl:1: not a usable pair",
 		"nan.csv v.jsonl":                                           "must be from 0 to 1",
 		"self.csv v.jsonl":                                          "both ids are the same document",
 		"dist.tsv v.jsonl":                                          "for distances and scores, run dedup again",
 		"--groups pairs.csv pairs.csv v.jsonl":                      "pairs.csv: the same file is an input and an output",
 		"nosuch.csv v.jsonl":                                        "nosuch.csv: no such file",
 		"--kinds revised pairs.jsonl v.jsonl":                       "add identical",
-		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another label file contradicts this pair",
+		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another label file contradicts this label",
 	} {
 		os.WriteFile(filepath.Join(dir, "simhash.csv"), []byte("id,text\n1,one two\n"), 0o666)
 		os.WriteFile(filepath.Join(dir, "l2.jsonl"), []byte(`{"b":"0-0","a":"0-1","same":true}`+"\n"), 0o666)

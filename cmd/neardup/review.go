@@ -39,7 +39,7 @@ func (c *reviewCommand) Run(of *call) error {
 		err = of.outs.Commit()
 	}
 	if err == nil && !c.Quiet && path != "-" {
-		_, err = fmt.Fprintf(of.stdout, "%d pairs to look at: open %s in a browser\n", n, path)
+		_, err = fmt.Fprintf(of.stdout, "%s to look at: open %s in a browser\n", cli.Count(n, "pair", "pairs"), path)
 	}
 	return err
 }

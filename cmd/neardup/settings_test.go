@@ -48,10 +48,10 @@ func TestSaved(t *testing.T) {
 			t.Errorf("%s%s", stdout, stderr)
 		}
 		for want, args := range map[string][]string{
-			"1.fp.gz:1: data was stored with other settings: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"--bits", bits, "--secret", "secret", "--tokenizer", "words", "new.jsonl"},
-			"1.fp.gz:1: data was stored with other settings: hash=xxh3-seeded:":                                                          {"--bits", bits, "new.jsonl"},
-			"1.fp.gz:1: data was stored with other settings: it holds fingerprints" + bits:                                               {"--bits", map[string]string{"64": "128", "128": "64"}[bits], "--secret", "secret", "new.jsonl"},
-			"1.fp.gz:1: a file of saved fingerprints can only be given to --against":                                                     {"--bits", bits, "--secret", "secret", "d/1.fp.gz"},
+			"1.fp.gz:1: data was stored with different settings: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"--bits", bits, "--secret", "secret", "--tokenizer", "words", "new.jsonl"},
+			"1.fp.gz:1: data was stored with different settings: hash=xxh3-seeded:":                                                          {"--bits", bits, "new.jsonl"},
+			"1.fp.gz:1: data was stored with different settings: it holds fingerprints" + bits:                                               {"--bits", map[string]string{"64": "128", "128": "64"}[bits], "--secret", "secret", "new.jsonl"},
+			"1.fp.gz:1: a file of saved fingerprints can only be given to --against":                                                         {"--bits", bits, "--secret", "secret", "d/1.fp.gz"},
 		} {
 			status, _, stderr := again(args...)
 			if status != 1 || !strings.Contains(stderr, want) {
@@ -66,7 +66,7 @@ func TestNormalizeFlag(t *testing.T) {
 {"id":"b","text":"Read (www.other.org) on 1 May 1999, for 7 euro"}
 `
 	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": page}, "", "--normalize", "html, urls,dates=remove,numbers", "x.jsonl")
-	if status != 0 || !strings.Contains(stdout, "1 duplicates") {
+	if status != 0 || !strings.Contains(stdout, "1 duplicate ") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	for list, want := range map[string]string{
@@ -77,7 +77,7 @@ func TestNormalizeFlag(t *testing.T) {
 			t.Errorf("%s: %d %s", list, status, stderr)
 		}
 	}
-	if status, _, stderr := runIn(t, map[string]string{"x.jsonl": page, "s": "short"}, "", "--secret", "s", "x.jsonl"); status != 1 || !strings.Contains(stderr, "s:1: neardup: a secret of 5 bytes; at least 16 are needed") {
+	if status, _, stderr := runIn(t, map[string]string{"x.jsonl": page, "s": "short"}, "", "--secret", "s", "x.jsonl"); status != 1 || !strings.Contains(stderr, "s:1: neardup: the secret has 5 bytes; at least 16 are needed") {
 		t.Error(status, stderr)
 	}
 }
@@ -152,7 +152,7 @@ func TestLines(t *testing.T) {
 		"bad.lines:1: file is damaged":                        {"--boilerplate", "3", "--lines", "bad.lines", "x.jsonl"},
 		"two outputs have this name":                          {"--boilerplate", "3", "--lines", "l", "--pairs", "l", "x.jsonl"},
 		"none.fp: no such file":                               {"--skip-bad", "--against", "none.fp", "x.jsonl"},
-		"data was stored with other settings":                 {"--skip-bad", "--against", "x.fp", "x.jsonl"},
+		"data was stored with different settings":             {"--skip-bad", "--against", "x.fp", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: %d %s", args, status, stderr)
@@ -202,7 +202,7 @@ func TestWeightsFlag(t *testing.T) {
 		}
 		want := "30 duplicates in 30 groups"
 		if w.Name == "count" {
-			want = "59 duplicates in 1 groups"
+			want = "59 duplicates in 1 group;"
 		}
 		if w.Name != "log" && w.Name != "binary" && !strings.Contains(first, want) {
 			t.Errorf("%s: %s", w.Name, first)
@@ -225,7 +225,7 @@ func TestWeightsFlag(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"-: must be an ordinary file":            {"--weights", "tfidf", "--stats", "-", "x.jsonl"},
+		"-: must be a regular file":              {"--weights", "tfidf", "--stats", "-", "x.jsonl"},
 		"/dev/null: must be":                     {"--weights", "tfidf", "--stats", "/dev/null", "x.jsonl"},
 		"with saved fingerprints needs --stats":  {"--weights", "tfidf", "--save", "y.fp", "x.jsonl"},
 		"not used by --weights count":            {"--stats", "s", "x.jsonl"},

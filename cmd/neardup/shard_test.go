@@ -186,16 +186,16 @@ func TestBadShards(t *testing.T) {
 	fail("--method", dedup("1/2", "p", "--method", "simhash")...)
 	fail("no shard sees", dedup("1/2", "p", "--method", "cosine", "--weights", "tfidf", "--stats", "none")...)
 	fail("no shard sees", dedup("1/2", "p", "--boilerplate", "5", "--lines", "nothing")...)
-	fail("ordinary file", append(dedup("1/2", "p"), "-")...)
+	fail("regular file", append(dedup("1/2", "p"), "-")...)
 	work(dedup("1/2", "a")...)
 	work(dedup("1/2", "a")...) // again
 	fail("shard 2/2 is missing", "merge", "a")
-	fail("another call", dedup("2/2", "a")...)
+	fail("another run", dedup("2/2", "a")...)
 	fail("is the directory of a shard", "dedup", "--state", "a", "in.jsonl")
 	work(dedup("2/2", "other", "--keep", "longest")...)
 	fail("different flags", "merge", "a", "other")
 	work(dedup("2/2", "b")...)
-	fail("the same shard", "merge", "a", "b", "b")
+	fail("both have shard", "merge", "a", "b", "b")
 	work(dedup("1/3", "third")...)
 	fail("of 3", "merge", "a", "b", "third")
 	fail("has not been done", "merge", "--step", "compare", "--shard", "1/2", "a", "b")
@@ -225,7 +225,7 @@ func TestBadShards(t *testing.T) {
 					if len(args) == 3 && status == 0 && read(t, "c") != want {
 						t.Errorf("%s: byte %d: other groups", path, at)
 					}
-					if status != 0 && !strings.Contains(stderr, filepath.Base(path)) && !strings.Contains(stderr, "of other parts") && !strings.Contains(stderr, "different flags") && !strings.Contains(stderr, "missing") && !strings.Contains(stderr, "have changed") && !strings.Contains(stderr, "has not been done") {
+					if status != 0 && !strings.Contains(stderr, filepath.Base(path)) && !strings.Contains(stderr, "belongs to other shards") && !strings.Contains(stderr, "different flags") && !strings.Contains(stderr, "missing") && !strings.Contains(stderr, "have changed") && !strings.Contains(stderr, "has not been done") {
 						t.Errorf("%s: byte %d: %s", path, at, stderr)
 					}
 				}
@@ -292,7 +292,7 @@ func TestShardsFiles(t *testing.T) {
 	work("dedup", "--shard", "1/1", "--state", "p", "--groups", "p/part.links", "in.jsonl")
 	os.WriteFile("p/part.links", nil, 0o666)
 	fail("also an output", "merge", "p")
-	fail("no folder", "dedup", "--shard", "1/1", "--state", "q", "--groups", "none/c", "in.jsonl")
+	fail("the folder none does not exist", "dedup", "--shard", "1/1", "--state", "q", "--groups", "none/c", "in.jsonl")
 	fail("cannot be written", "dedup", "--shard", "1/1", "--state", "q", "--out", "x.unknown", "in.jsonl")
 	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--groups", "c\xff", "in.jsonl")
 	os.WriteFile("in\xff.jsonl", []byte(read(t, "in.jsonl")), 0o666)
@@ -300,7 +300,7 @@ func TestShardsFiles(t *testing.T) {
 	work("dedup", "--boilerplate", "3", "--lines", "lines", "--groups", "c", "in.jsonl")
 	work("dedup", "--shard", "1/1", "--state", "l", "--boilerplate", "3", "--lines", "lines", "--groups", "c", "in.jsonl")
 	os.Rename("lines", "other")
-	fail("is not there", "merge", "l")
+	fail("does not exist", "merge", "l")
 	if _, err := os.Stat("lines"); err == nil {
 		t.Error("lines were looked for again")
 	}

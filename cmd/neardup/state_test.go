@@ -121,14 +121,14 @@ func TestState(t *testing.T) {
 	}
 	// One that was killed must be repeated.
 	write("kept/run", []string{`{"Old":0,"Inputs":[]}`})
-	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") || !cli.Exists("kept/run") {
+	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not finish") || !cli.Exists("kept/run") {
 		t.Errorf("status %d, %s", status, err)
 	}
 	os.Remove("kept/run")
 	if status, err := dedup("--skip-bad", "--state", "kept", "--groups", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\ty\n" {
 		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
 	}
-	if status, err := dedup("--state", "kept", "--normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {
+	if status, err := dedup("--state", "kept", "--normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "different settings") {
 		t.Errorf("status %d, %s", status, err)
 	}
 	if status, _ := dedup("--state", "kept", "--method", "minhash", "all.jsonl"); status != 2 {

@@ -19,7 +19,7 @@ type upgradeCommand struct {
 // Run reads the documents of a directory of an earlier version, which must have been made without settings of the text.
 func (c *upgradeCommand) Run(of *call) error {
 	if cli.Exists(filepath.Join(c.Old, "run")) {
-		return fmt.Errorf("%s:1: the last run did not end: repeat it first, with the version that began it", filepath.Join(c.Old, "run"))
+		return fmt.Errorf("%s:1: the last run did not finish; repeat it first, with the version that started it", filepath.Join(c.Old, "run"))
 	}
 	if err := os.MkdirAll(c.New, 0o777); err != nil {
 		return cli.InFile(c.New, err)
@@ -28,6 +28,6 @@ func (c *upgradeCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(of.stdout, "%d documents; use --state %s from now on\n", n, c.New)
+	_, err = fmt.Fprintf(of.stdout, "%s; use --state %s from now on\n", cli.Count(n, "document", "documents"), c.New)
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // This file has the command verify, which checks what --audit wrote. Package verify does the checking.
 
 type verifyCommand struct {
-	Audit string `arg:"" help:"What --audit wrote: a .csv or .jsonl file."`
+	Audit string `arg:"" help:"The file that --audit wrote: .csv or .jsonl."`
 	inputFlags
 	textFlags
 	Records bool    `group:"input" help:"The audit was written by the command records."`
@@ -27,7 +27,7 @@ type verifyCommand struct {
 }
 
 // errWrong says that an audit does not hold.
-var errWrong = errors.New("the audit does not hold")
+var errWrong = errors.New("verification failed")
 
 // Run checks an audit against the inputs: all that the call read, old ones too.
 func (c *verifyCommand) Run(of *call) error {
@@ -68,9 +68,9 @@ func (c *verifyCommand) Run(of *call) error {
 		return err
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%s: %w: %d of %d documents and files are not as it says", c.Audit, errWrong, wrong, len(rows)+len(all.Sources))
+		return fmt.Errorf("%s: %w: %d of %d documents and files differ from the audit", c.Audit, errWrong, wrong, len(rows)+len(all.Sources))
 	}
-	fmt.Fprintf(of.stdout, "%d documents were removed. For each one, the text has not changed, another document is kept in its place, and the two share the words that the audit reports.\n", len(rows))
+	fmt.Fprintln(of.stdout, cli.Count(len(rows), "document was removed. Its", "documents were removed. For each one, the"), "text has not changed, another document is kept in its place, and the two share the words that the audit reports.")
 	if earlier > 0 {
 		fmt.Fprintf(of.stdout, "For %d of them, the kept document is from an earlier run, and its text is not available to compare.\n", earlier)
 	}
@@ -90,7 +90,7 @@ func namedSources(rows []verify.Row, all []input.Source) (sources []verify.Sourc
 		for _, of := range [][2]string{{row.At, row.Source}, {row.KeptAt, row.KeptSource}} {
 			path := verify.PathOf(of[0])
 			if before, twice := hashes[path]; twice && before != of[1] {
-				return nil, fmt.Errorf("%w: it has two hashes for %s", errWrong, path)
+				return nil, fmt.Errorf("%w: the audit has two hashes for %s", errWrong, path)
 			}
 			hashes[path] = of[1]
 		}
@@ -122,7 +122,7 @@ func namedSources(rows []verify.Row, all []input.Source) (sources []verify.Sourc
 // readAudit returns the rows of an audit.
 func readAudit(path string) (rows []verify.Row, err error) {
 	if format := input.FormatOf(path, ""); format != "csv" && format != "jsonl" {
-		return nil, fmt.Errorf("%s: an audit to verify is a .csv or .jsonl file", path)
+		return nil, fmt.Errorf("%s: the audit must be a .csv or .jsonl file", path)
 	}
 	settings := ""
 	err = output.ReadTable(path, write.AuditColumns, func(_ int32, row map[string]string) error {
@@ -136,7 +136,7 @@ func readAudit(path string) (rows []verify.Row, err error) {
 	})
 	if i := strings.LastIndex(settings, " removed="); i >= 0 && err == nil && settings[i+len(" removed="):] != strconv.Itoa(len(rows)) {
 		removed := settings[i+len(" removed="):]
-		err = fmt.Errorf("%s: %w: it has %d rows of %s", path, errWrong, len(rows), removed)
+		err = fmt.Errorf("%s: %w: the audit has only %d of %s rows", path, errWrong, len(rows), removed)
 	}
 	return rows, err
 }

@@ -72,13 +72,13 @@ func TestVerify(t *testing.T) {
 	swapped := strings.Join(cells, ",")
 	one := func(audit string) string { return strings.ReplaceAll(audit, " removed=2", "") } // without the number of rows
 	for name, test := range map[string]struct{ audit, input, flags, want string }{
-		"number":        {audit: one(rows[0] + changed), want: "1.0000 of the words in common with a, and the audit says 0.9999"},
+		"number":        {audit: one(rows[0] + changed), want: "1.0000 of the words in common with a, but the audit says 0.9999"},
 		"other id":      {audit: one(rows[0] + strings.Replace(rows[2], "c,", "d,", 1)), want: "the document there has the id c"},
 		"other kept id": {audit: one(rows[0] + strings.Replace(rows[2], ",a,", ",b,", 1)), want: "the document at new.jsonl:1 has the id a"},
 		"no place":      {audit: one(rows[0] + strings.Replace(rows[2], "a,new.jsonl:1", "a,", 1)), want: "does not say where"},
 		"other suffix":  {audit: one(rows[0] + strings.Replace(rows[2], "c,", "c-x,", 1)), want: "the document there has the id c"},
 		"two hashes":    {audit: one(rows[0] + strings.Replace(rows[2], cells[12]+","+cells[12], cells[12]+",0", 1)), want: "two hashes for new.jsonl"},
-		"cut off":       {audit: rows[0] + rows[1], want: "it has 1 rows of 2"},
+		"cut off":       {audit: rows[0] + rows[1], want: "the audit has only 1 of 2 rows"},
 		"twice":         {audit: one(audit + rows[1]), want: "removed twice"},
 		"kept":          {audit: strings.Replace(audit, "new.jsonl:3", "new.jsonl:1", 1), want: "has changed"},
 		"both removed":  {audit: one(rows[0] + rows[2] + swapped), want: "is removed too"},

@@ -94,7 +94,7 @@ func (s *Signature) AppendBinary(b []byte) ([]byte, error) {
 const MostBytes = 9 + int(signature.Levels)*signature.Values*2
 
 // errSignature is the error of bytes that are no signature.
-var errSignature = errors.New("neardup: this is no signature of a document")
+var errSignature = errors.New("neardup: this is not the signature of a document")
 
 // Decode reads what AppendBinary appended, and returns the bytes after it.
 func (s *Signature) Decode(b []byte) (rest []byte, err error) {

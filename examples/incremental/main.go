@@ -44,7 +44,7 @@ func run(ctx context.Context, c *client.Client, collection string, in io.Reader,
 		case d.Added:
 			fmt.Fprintf(out, "%s is new\n", id)
 		case len(d.Matches) == 0:
-			fmt.Fprintf(out, "%s was here\n", id)
+			fmt.Fprintf(out, "%s is already stored\n", id)
 		default:
 			fmt.Fprintf(out, "%s is like %s: %s, probability %.2f\n", id, d.Matches[0].ID, d.Matches[0].Kind, d.Matches[0].Probability)
 		}

@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	for i, want := range []string{"is new", "same-words", "is new", "was here"} {
+	for i, want := range []string{"is new", "same-words", "is new", "is already stored"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("line %d is %q, without %q", i, lines[i], want)
 		}

@@ -113,7 +113,7 @@ func userWord(fields []string) (freq float64, pos string, err error) {
 		pos = fields[2]
 	}
 	if len(fields) > 3 {
-		return 0, "", errors.New("more than word, frequency and part of speech")
+		return 0, "", errors.New("more fields than word, frequency and part of speech")
 	}
 	if utf8.RuneCountInString(word) > maxUserWord || strings.ContainsAny(word, lex.SentenceEnds) {
 		return 0, "", fmt.Errorf("%q has more than %d characters or the end of a sentence", format.Clip(word), maxUserWord)

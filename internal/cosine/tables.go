@@ -55,7 +55,7 @@ func CheckVector(doc []uint64) error {
 	before := uint64(0)
 	for i, f := range doc[:n] {
 		if f <= before || !isFinite(docWeight(doc, n, i)) {
-			return format.Damaged("a vector with features out of order or a weight that is none")
+			return format.Damaged("a vector with features out of order or an invalid weight")
 		}
 		before = f
 	}

@@ -170,7 +170,7 @@ func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	gotKind := f.headText(&head, 64)
 	gotVersion := f.headText(&head, MaxVersion)
 	if f.verify(head); f.Err == nil && !IsVersion(gotVersion) {
-		f.Fail("its version is no text")
+		f.Fail("its version is invalid")
 	}
 	switch {
 	case f.Err != nil:
@@ -343,7 +343,7 @@ func (f *Reader) Uvarint(most uint64) uint64 {
 	}
 	f.block = f.block[size:]
 	if x > most {
-		f.Fail("%d where there can be %d", x, most)
+		f.Fail("%d where at most %d is possible", x, most)
 		return 0
 	}
 	return x

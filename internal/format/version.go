@@ -18,7 +18,7 @@ func Clip(s string) string {
 
 // ErrVersion is the error for data that was stored with other settings, in another width or by
 // another version of the library.
-var ErrVersion = errors.New("data was stored with other settings")
+var ErrVersion = errors.New("data was stored with different settings")
 
 // IsVersion reports whether s may be a version: one line of printable ASCII, not empty and at most
 // MaxVersion bytes.
@@ -57,7 +57,7 @@ func CompareVersions(stored, current, again string) error {
 		case !isPair: // the caller's own words
 			differ = append(differ, fmt.Sprintf("%q is missing now", o))
 		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
-			differ = append(differ, "another secret")
+			differ = append(differ, "a different secret")
 		default:
 			differ = append(differ, fmt.Sprintf("%s=%s, not %s", Shown(key), Shown(value), cmp.Or(Shown(n), "none")))
 		}
@@ -66,7 +66,7 @@ func CompareVersions(stored, current, again string) error {
 		key, value, isPair := strings.Cut(n, "=")
 		switch {
 		case isPair && field(old, key) == "":
-			differ = append(differ, fmt.Sprintf("no %s, not %s", Shown(key), Shown(value)))
+			differ = append(differ, fmt.Sprintf("%s was not set, now %s", Shown(key), Shown(value)))
 		case !isPair && !slices.Contains(old, n):
 			differ = append(differ, fmt.Sprintf("%q was not set then", n))
 		}

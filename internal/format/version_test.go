@@ -12,7 +12,7 @@ func TestCompareVersions(t *testing.T) {
 		{"a=1 tags", "a=1 tags", ""},
 		{"a=1 tags", "a=2 tags", "a=1, not 2"},
 		{"a=1 tags 1", "a=1 tags 2", `"1" is missing now; "2" was not set then`},
-		{"", "a=1", "no a, not 1"},
+		{"", "a=1", "a was not set, now 1"},
 		{"a=1", "", "a=1, not none"},
 		{"tags", "", `"tags" is missing now`},
 		{"tags a=1", "a=1 tags", "the versions are written differently"},

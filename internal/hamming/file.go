@@ -176,7 +176,7 @@ func readNode(f *format.Reader, words int, entries []int) (node, []int) {
 		t.tagShift = int(f.Uvarint(uint64(64*words-32))) &^ 31
 		t.tagMask = ^uint32(t.mask[t.tagShift/64] >> (t.tagShift % 64))
 		if bits.OnesCount64(t.mask[0])+bits.OnesCount64(t.mask[1]) != t.Bits {
-			f.Fail("a key with a bit twice")
+			f.Fail("a key that has a bit twice")
 		}
 		entries = append(entries, int(f.Uvarint(1<<31-1)))
 		n.Tables = append(n.Tables, t)

@@ -294,7 +294,7 @@ func (v *visit) buckets(number, k int, batch []probe) bool {
 		if p.from&SplitBit != 0 {
 			child := int(bucket[0])
 			if !v.t.isChild(child, number, p) || v.depth == maxDepth {
-				return v.fail("a bucket that was split leads to a node that is not its own")
+				return v.fail("a split bucket leads to a node that is not its own")
 			}
 			if !v.node(child, v.distance) {
 				return false
@@ -345,7 +345,7 @@ func (v *visit) bucket(tags, ords []uint32, tag uint32, k int) bool {
 func (v *visit) candidate(ord uint32, copied bool) bool {
 	words := v.t.words
 	if ord >= uint32(v.t.Len()) {
-		return v.fail("an entry is of no fingerprint")
+		return v.fail("an entry refers to no fingerprint")
 	}
 	if v.t.File != nil && !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*words]), 8*words) {
 		return false
@@ -381,7 +381,7 @@ func (v *visit) copies(ord uint32, distance int) bool {
 	}
 	for _, c := range all {
 		if c >= uint32(v.t.Len()) {
-			return v.fail("a copy is of no fingerprint")
+			return v.fail("a copy refers to no fingerprint")
 		}
 		if v.t.foreign && !v.isCopy(c, ord) {
 			return false
@@ -432,7 +432,7 @@ func (v *visit) isCopy(ord, of uint32) bool {
 	}
 	lo, hi := v.t.at(ord)
 	if sameLo, sameHi := v.t.at(of); lo != sameLo || hi != sameHi {
-		return v.fail("a copy that is none")
+		return v.fail("a copy that is not equal")
 	}
 	return true
 }

@@ -233,7 +233,7 @@ func (v *visit) bucket(p *bandProbe, emit func(ord uint32, doc []uint64) bool) (
 		for same := t.sameKey(bucket[i:], want); same != 0; same &= same - 1 {
 			ord := bucket[i+bits.TrailingZeros32(same)] & (1<<t.ordBits - 1)
 			if uint(ord) >= uint(t.N) {
-				return false, format.Damaged("an entry is of no signature")
+				return false, format.Damaged("an entry refers to no signature")
 			}
 			// Equal neighbours need only one prefetch. They stay in found; verify deals with them.
 			if ord != v.last {

@@ -290,7 +290,7 @@ func (t *Tables) eachKey(band int, take func(ords []uint32) (goOn bool)) error {
 }
 
 // errBucket is the damage that is found in a file whose checksums fit.
-var errBucket = format.Damaged("a bucket is outside of its table, or an entry is of no signature")
+var errBucket = format.Damaged("a bucket is outside of its table, or an entry refers to no signature")
 
 // Bytes returns the memory for the arrays, documents not included.
 func (t *Tables) Bytes() int { return 4 * (cap(t.buckets) + cap(t.entries)) }

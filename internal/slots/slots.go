@@ -234,7 +234,7 @@ func In[T any](f *File, b []byte, n int, valid func(from int, values []T) bool) 
 			return err
 		}
 		if !valid(from, values) {
-			return format.Damaged("numbers that cannot be in it")
+			return format.Damaged("numbers that are out of range")
 		}
 		return nil
 	}, f.Fail), true

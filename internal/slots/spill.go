@@ -76,7 +76,7 @@ func (s *spill) makeRoom(size int) error {
 	size *= perExtent
 	extent, err := s.mapped.grow((extentBytes + size - 1) / size * size)
 	if err != nil {
-		return fmt.Errorf("neardup: the temporary file for what does not fit in memory: %w", err)
+		return fmt.Errorf("neardup: cannot extend the temporary file for what does not fit in memory: %w", err)
 	}
 	s.left = extent
 	return nil
@@ -86,7 +86,7 @@ func (s *spill) makeRoom(size int) error {
 func (s *spill) open() error {
 	file, err := os.CreateTemp("", "neardup-*")
 	if err != nil {
-		return fmt.Errorf("neardup: there is no temporary file for what does not fit in memory: %w", err)
+		return fmt.Errorf("neardup: cannot create a temporary file for what does not fit in memory: %w", err)
 	}
 	os.Remove(file.Name())
 	s.mapped = &extents{file: file}

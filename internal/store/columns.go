@@ -85,5 +85,5 @@ func isOurs(path string) error {
 	if info.Mode().IsRegular() && format.HasHead(f) {
 		return nil
 	}
-	return errors.New("it is in the way: another file has this name")
+	return errors.New("another file already has this name")
 }

@@ -160,7 +160,7 @@ func (it *IDType[ID]) append(b []byte, id ID) ([]byte, error) {
 }
 
 // errID is the error of a written id that its type cannot read.
-var errID = errors.New("an id that is none of its type")
+var errID = errors.New("an id that is invalid for its type")
 
 // decode is the inverse of append. The id shares no memory with b.
 func (it *IDType[ID]) decode(b []byte) (id ID, err error) {

@@ -316,7 +316,7 @@ func (fr *frameReader) wrongLength(head []byte, left int64) error {
 	if hasHole(append(head, rest...), j.read) {
 		return j.cutHole(fr.first, fr.size)
 	}
-	return j.damaged("the check of a length does not fit")
+	return j.damaged("the checksum of a length does not match")
 }
 
 // wrongChecksum handles a frame whose checksum does not fit. It cuts the frame off if a power
@@ -431,7 +431,7 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, 
 		}
 		n := uvarint()
 		if op != ChangeAdd && op != ChangeDelete || seconds > 1<<32-1 || n > uint64(len(b)) {
-			return j.damaged("a change of no known form")
+			return j.damaged("a change of an unknown kind")
 		}
 		id := b[:n]
 		b = b[n:]

@@ -222,7 +222,7 @@ func (r *Run[ID, T]) lookUp(id ID, hash uint64, alive func(ord uint32) bool) (or
 		}
 		for _, ord := range r.ords[from:to] {
 			if ord >= uint32(r.Len()) {
-				return 0, false, format.Damaged("an id is of no document")
+				return 0, false, format.Damaged("an id refers to no document")
 			}
 			if !alive(ord) {
 				continue

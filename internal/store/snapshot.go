@@ -274,7 +274,7 @@ func readSums(f *format.Reader, blocks int) (sums []uint64) {
 		}
 	}
 	if f.Err == nil && f.Next() {
-		f.Fail("unexpected records behind the checksums")
+		f.Fail("unexpected records after the checksums")
 	}
 	return sums
 }
@@ -295,7 +295,7 @@ func (m *Mapping) placeColumns(records int, lengths []int) (columns [][]byte, er
 	at := m.first
 	for _, n := range lengths {
 		if n > len(m.data)-at {
-			return columns, format.Damaged("it ends early: %d bytes, and a column from byte %d to %d", len(m.data), at, at+n)
+			return columns, format.Damaged("it ends early: %d bytes, but a column from byte %d to %d", len(m.data), at, at+n)
 		}
 		columns = append(columns, m.data[at:at+n:at+n])
 		at = min(len(m.data), at+n+-n&(columnAlign-1))

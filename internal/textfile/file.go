@@ -68,7 +68,7 @@ func Temporary(most int64) *File { return &File{most: most} }
 func (f *File) create() error {
 	file, err := os.CreateTemp("", "neardup-*")
 	if err != nil {
-		return fmt.Errorf("neardup: there is no temporary file for texts that do not fit in memory: %w", err)
+		return fmt.Errorf("neardup: cannot create a temporary file for texts that do not fit in memory: %w", err)
 	}
 	if os.Remove(file.Name()) != nil {
 		runtime.AddCleanup(f, func(file *os.File) {
@@ -124,9 +124,9 @@ func isFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return store.InFile(path, errors.New("it is a link to nothing"))
+		return store.InFile(path, errors.New("it is a broken link"))
 	case !info.Mode().IsRegular():
-		return store.InFile(path, errors.New("it is no regular file"))
+		return store.InFile(path, errors.New("it is not a regular file"))
 	}
 	return nil
 }

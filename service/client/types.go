@@ -34,7 +34,7 @@ func (d *Duration) UnmarshalText(text []byte) (err error) {
 type Info struct {
 	Name      string   `json:"name"`
 	Settings  Settings `json:"settings"`
-	Documents int      `json:"documents" doc:"how many are stored; -1 if the store does not know"`
+	Documents int      `json:"documents" doc:"the number of stored documents; -1 if the store does not know it"`
 	Bytes     int64    `json:"bytes" doc:"the size of its files"`
 }
 
@@ -45,7 +45,7 @@ type Collections struct {
 
 // A Document is a text with an id.
 type Document struct {
-	ID   string `json:"id" minLength:"1" maxLength:"1024" doc:"up to 1024 bytes of UTF-8 without the byte 0"`
+	ID   string `json:"id" minLength:"1" maxLength:"1024" doc:"up to 1024 bytes of UTF-8, without NUL bytes"`
 	Text string `json:"text" doc:"the whole text; a text without letters and digits has no near-duplicates"`
 }
 
@@ -61,7 +61,7 @@ type Match struct {
 // Found are the near-duplicates of a text.
 type Found struct {
 	Matches []Match `json:"matches" doc:"the most probable or nearest first"`
-	More    bool    `json:"more,omitempty" doc:"there are more of them than were asked for"`
+	More    bool    `json:"more,omitempty" doc:"there are more matches than were requested"`
 }
 
 // A Decision is what was done with a text.
@@ -97,7 +97,7 @@ type Pair struct {
 type Quantity struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	Adds  float64 `json:"adds" doc:"to the logarithm of the odds"`
+	Adds  float64 `json:"adds" doc:"what it adds to the logarithm of the odds"`
 }
 
 // An Order is a line of a batch.
@@ -112,7 +112,7 @@ type Order struct {
 type Outcome struct {
 	ID      string  `json:"id,omitempty"`
 	Added   bool    `json:"added,omitempty" doc:"the text has been stored"`
-	Deleted bool    `json:"deleted,omitempty" doc:"the document was there"`
+	Deleted bool    `json:"deleted,omitempty" doc:"the document existed"`
 	Matches []Match `json:"matches,omitempty"`
 	More    bool    `json:"more,omitempty"`
 	Error   string  `json:"error,omitempty" doc:"why this line was not processed; it does not affect the others"`
@@ -130,7 +130,7 @@ type Decided struct {
 	Op         string    `json:"op"`
 	ID         string    `json:"id,omitempty"`
 	Added      bool      `json:"added"`
-	Match      *Match    `json:"match,omitempty" doc:"the best one"`
+	Match      *Match    `json:"match,omitempty" doc:"the best match"`
 }
 
 // Deleted says how many documents were deleted.

@@ -1,11 +1,11 @@
 -- Near-duplicates of documents, for bigquery. Made by neardup.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   bq load --source_format=PARQUET --parquet_enable_list_inference documents FILE.parquet
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT ERROR(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT ERROR(concat('neardup: these ids are NULL or occur in several rows: ', ids)) AS bad_ids FROM (
 SELECT count(*) AS n, string_agg(shown, ', ') AS ids FROM (
   SELECT coalesce(CAST(`id` AS STRING), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -23,7 +23,7 @@ CREATE TABLE `neardup_bands` AS
 SELECT n.band, TO_JSON_STRING(ARRAY(SELECT v FROM UNNEST(o.own) AS v WITH OFFSET o WHERE o >= n.band * 5 AND o < (n.band + 1) * 5 ORDER BY o)) AS band_values, o.content
 FROM (SELECT content, ARRAY(SELECT v & 2147483647 FROM UNNEST(signature) AS v WITH OFFSET o ORDER BY o) AS own FROM `neardup_contents`) AS o, (SELECT band FROM UNNEST(GENERATE_ARRAY(0, 24)) AS band) AS n;
 
--- Contents that agree in a band, each two once.
+-- Pairs of contents that agree in a band, each pair once.
 CREATE TABLE `neardup_candidates` AS
 SELECT DISTINCT a.content AS a, b.content AS b
 FROM `neardup_bands` AS a JOIN `neardup_bands` AS b ON a.band = b.band AND a.band_values = b.band_values
@@ -99,7 +99,7 @@ JOIN `neardup_contents` AS c ON TO_JSON_STRING(t.`signature`) = TO_JSON_STRING(c
 LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE `neardup_bands`;
 DROP TABLE `neardup_candidates`;
 DROP TABLE `neardup_edges0`;

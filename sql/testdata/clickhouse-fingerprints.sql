@@ -1,11 +1,11 @@
 -- Near-duplicates of documents, for clickhouse. Made by neardup.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   CREATE TABLE `documents` ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('FILE.parquet');
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT toInt64(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT toInt64(concat('neardup: these ids are NULL or occur in several rows: ', ids)) AS bad_ids FROM (
 SELECT count(*) AS n, arrayStringConcat(groupArray(shown), ', ') AS ids FROM (
   SELECT coalesce(toString(`id`), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -18,14 +18,14 @@ FROM `documents`
 WHERE `fingerprint` IS NOT NULL
 GROUP BY `fingerprint`;
 
--- Pairs that agree on the blocks of table 1 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 1 of 4, but not on those of an earlier table.
 CREATE TABLE `neardup_pairs` ENGINE = MergeTree ORDER BY tuple() AS
 SELECT a.content AS a, b.content AS b, bitCount(bitXor(a.low, b.low)) AS distance
 FROM `neardup_contents` AS a JOIN `neardup_contents` AS b ON bitAnd(a.low, toInt64(65535)) = bitAnd(b.low, toInt64(65535))
 WHERE a.content < b.content
   AND bitCount(bitXor(a.low, b.low)) <= 3;
 
--- Pairs that agree on the blocks of table 2 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 2 of 4, but not on those of an earlier table.
 INSERT INTO `neardup_pairs`
 SELECT a.content AS a, b.content AS b, bitCount(bitXor(a.low, b.low)) AS distance
 FROM `neardup_contents` AS a JOIN `neardup_contents` AS b ON bitAnd(a.low, toInt64(4294901760)) = bitAnd(b.low, toInt64(4294901760))
@@ -33,7 +33,7 @@ WHERE a.content < b.content
   AND bitCount(bitXor(a.low, b.low)) <= 3
   AND (bitAnd(bitXor(a.low, b.low), toInt64(65535)) <> 0);
 
--- Pairs that agree on the blocks of table 3 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 3 of 4, but not on those of an earlier table.
 INSERT INTO `neardup_pairs`
 SELECT a.content AS a, b.content AS b, bitCount(bitXor(a.low, b.low)) AS distance
 FROM `neardup_contents` AS a JOIN `neardup_contents` AS b ON bitAnd(a.low, toInt64(281470681743360)) = bitAnd(b.low, toInt64(281470681743360))
@@ -42,7 +42,7 @@ WHERE a.content < b.content
   AND (bitAnd(bitXor(a.low, b.low), toInt64(65535)) <> 0)
   AND (bitAnd(bitXor(a.low, b.low), toInt64(4294901760)) <> 0);
 
--- Pairs that agree on the blocks of table 4 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 4 of 4, but not on those of an earlier table.
 INSERT INTO `neardup_pairs`
 SELECT a.content AS a, b.content AS b, bitCount(bitXor(a.low, b.low)) AS distance
 FROM `neardup_contents` AS a JOIN `neardup_contents` AS b ON bitAnd(a.low, toInt64((-281474976710656))) = bitAnd(b.low, toInt64((-281474976710656)))
@@ -114,7 +114,7 @@ LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1
 SETTINGS join_use_nulls = 1;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE `neardup_edges0`;
 DROP TABLE `neardup_edges1`;
 DROP TABLE `neardup_edges2`;

@@ -1,12 +1,12 @@
 -- Documents of documents that may have near-duplicates, for clickhouse. Made by neardup.
--- What neardup dedup finds among the documents of `neardup_linked` is what it finds among all: copy their texts to a file.
+-- Copy the texts of the documents in `neardup_linked` to a file: neardup dedup finds the same there as among all documents.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   CREATE TABLE `documents` ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('FILE.parquet');
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT toInt64(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT toInt64(concat('neardup: these ids are NULL or occur in several rows: ', ids)) AS bad_ids FROM (
 SELECT count(*) AS n, arrayStringConcat(groupArray(shown), ', ') AS ids FROM (
   SELECT coalesce(toString(`id`), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -27,11 +27,11 @@ INSERT INTO `neardup_bands`
 SELECT 1 AS level, n.band, arraySlice(o.own, n.band * 3 + 1, 3) AS band_values, o.content
 FROM (SELECT content, own_short AS own FROM `neardup_contents` WHERE length(own_short) > 0) AS o, (SELECT toInt32(number) AS band FROM numbers(42)) AS n;
 
--- How many share a bucket.
+-- The number of contents in each bucket.
 CREATE TABLE `neardup_buckets` ENGINE = MergeTree ORDER BY tuple() AS
 SELECT level, band, band_values, content, count(*) OVER (PARTITION BY level, band, band_values) AS n FROM `neardup_bands`;
 
--- Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than 8192, a crowd, all belong together.
+-- Pairs that agree in a band, and in enough values by four bits of each. In a bucket of more than 8192 contents, a crowd, all belong together.
 CREATE TABLE `neardup_near` ENGINE = MergeTree ORDER BY tuple() AS
 SELECT c.a AS a, c.b AS b
 FROM (
@@ -52,7 +52,7 @@ WITH together AS (
 SELECT t.`id` AS id
 FROM `documents` AS t JOIN `neardup_contents` AS c ON (t.`long` = c.own_long OR (t.`long` IS NULL AND c.own_long IS NULL)) AND (t.`short` = c.own_short OR (t.`short` IS NULL AND c.own_short IS NULL)) JOIN together ON together.content = c.content;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE `neardup_contents`;
 DROP TABLE `neardup_bands`;
 DROP TABLE `neardup_buckets`;

@@ -1,12 +1,12 @@
 -- Near-duplicates of documents, for duckdb. Made by neardup.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   CREATE TABLE "documents" AS SELECT * FROM 'FILE.parquet';
 BEGIN;
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT error(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT error(concat('neardup: these ids are NULL or occur in several rows: ', ids)) AS bad_ids FROM (
 SELECT count(*) AS n, string_agg(shown, ', ') AS ids FROM (
   SELECT coalesce(CAST("id" AS VARCHAR), 'NULL') AS shown FROM "documents" GROUP BY "id" HAVING count(*) > 1 OR "id" IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -19,14 +19,14 @@ FROM "documents"
 WHERE "fingerprint" IS NOT NULL AND "fingerprint_high" IS NOT NULL
 GROUP BY "fingerprint", "fingerprint_high";
 
--- Pairs that agree on the blocks of table 1 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 1 of 4, but not on those of an earlier table.
 CREATE TABLE "neardup_pairs" AS
 SELECT a.content AS a, b.content AS b, bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.low & 4294967295) = (b.low & 4294967295)
 WHERE a.content < b.content
   AND bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) <= 3;
 
--- Pairs that agree on the blocks of table 2 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 2 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.low & (-4294967296)) = (b.low & (-4294967296))
@@ -34,7 +34,7 @@ WHERE a.content < b.content
   AND bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) <= 3
   AND ((xor(a.low, b.low) & 4294967295) <> 0);
 
--- Pairs that agree on the blocks of table 3 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 3 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.high & 4294967295) = (b.high & 4294967295)
@@ -43,7 +43,7 @@ WHERE a.content < b.content
   AND ((xor(a.low, b.low) & 4294967295) <> 0)
   AND ((xor(a.low, b.low) & (-4294967296)) <> 0);
 
--- Pairs that agree on the blocks of table 4 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 4 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count(xor(a.low, b.low)) + bit_count(xor(a.high, b.high)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.high & (-4294967296)) = (b.high & (-4294967296))
@@ -114,7 +114,7 @@ JOIN "neardup_contents" AS c ON t."fingerprint" = c.low AND t."fingerprint_high"
 LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE "neardup_edges0";
 DROP TABLE "neardup_edges1";
 DROP TABLE "neardup_edges2";

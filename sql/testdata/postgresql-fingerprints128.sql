@@ -1,13 +1,13 @@
 -- Near-duplicates of documents, for postgresql. Made by neardup.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   CREATE TABLE "documents" ("id" text PRIMARY KEY, "fingerprint" bigint, "fingerprint_high" bigint);
 --   \copy "documents" FROM 'FILE.csv' WITH (FORMAT csv, HEADER)
 BEGIN;
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT CAST(concat('neardup: these ids are NULL or stand in several rows: ', ids) AS integer) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT CAST(concat('neardup: these ids are NULL or occur in several rows: ', ids) AS integer) AS bad_ids FROM (
 SELECT count(*) AS n, string_agg(shown, ', ') AS ids FROM (
   SELECT coalesce(CAST("id" AS text), 'NULL') AS shown FROM "documents" GROUP BY "id" HAVING count(*) > 1 OR "id" IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -20,14 +20,14 @@ FROM "documents"
 WHERE "fingerprint" IS NOT NULL AND "fingerprint_high" IS NOT NULL
 GROUP BY "fingerprint", "fingerprint_high";
 
--- Pairs that agree on the blocks of table 1 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 1 of 4, but not on those of an earlier table.
 CREATE TABLE "neardup_pairs" AS
 SELECT a.content AS a, b.content AS b, bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.low & 4294967295) = (b.low & 4294967295)
 WHERE a.content < b.content
   AND bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) <= 3;
 
--- Pairs that agree on the blocks of table 2 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 2 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.low & (-4294967296)) = (b.low & (-4294967296))
@@ -35,7 +35,7 @@ WHERE a.content < b.content
   AND bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) <= 3
   AND (((a.low # b.low) & 4294967295) <> 0);
 
--- Pairs that agree on the blocks of table 3 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 3 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.high & 4294967295) = (b.high & 4294967295)
@@ -44,7 +44,7 @@ WHERE a.content < b.content
   AND (((a.low # b.low) & 4294967295) <> 0)
   AND (((a.low # b.low) & (-4294967296)) <> 0);
 
--- Pairs that agree on the blocks of table 4 of 4, and on those of no earlier one.
+-- Pairs that agree on the blocks of table 4 of 4, but not on those of an earlier table.
 INSERT INTO "neardup_pairs"
 SELECT a.content AS a, b.content AS b, bit_count((a.low # b.low)::bit(64)) + bit_count((a.high # b.high)::bit(64)) AS distance
 FROM "neardup_contents" AS a JOIN "neardup_contents" AS b ON (a.high & (-4294967296)) = (b.high & (-4294967296))
@@ -115,7 +115,7 @@ JOIN "neardup_contents" AS c ON t."fingerprint" = c.low AND t."fingerprint_high"
 LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE "neardup_edges0";
 DROP TABLE "neardup_edges1";
 DROP TABLE "neardup_edges2";

@@ -1,12 +1,12 @@
 -- Near-duplicates of documents, for spark. Made by neardup.
 --
--- What neardup fingerprint has written becomes the table like this:
+-- To make the table from the file that neardup fingerprint wrote:
 --
 --   CREATE TABLE `documents` USING parquet AS SELECT * FROM parquet.`FILE.parquet`;
 SET spark.sql.legacy.createHiveTableByDefault=false;
 
--- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
-SELECT raise_error(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+-- Ids that are NULL or occur in several rows are an error: their documents would be treated as one.
+SELECT raise_error(concat('neardup: these ids are NULL or occur in several rows: ', ids)) AS bad_ids FROM (
 SELECT count(*) AS n, concat_ws(', ', collect_list(shown)) AS ids FROM (
   SELECT coalesce(CAST(`id` AS STRING), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
 ) AS bad
@@ -24,7 +24,7 @@ CREATE TABLE `neardup_bands` AS
 SELECT n.band, slice(o.own, n.band * 5 + 1, 5) AS band_values, o.content
 FROM (SELECT content, transform(signature, v -> v & 2147483647) AS own FROM `neardup_contents`) AS o, (SELECT explode(sequence(0, 24)) AS band) AS n;
 
--- Contents that agree in a band, each two once.
+-- Pairs of contents that agree in a band, each pair once.
 CREATE TABLE `neardup_candidates` AS
 SELECT DISTINCT a.content AS a, b.content AS b
 FROM `neardup_bands` AS a JOIN `neardup_bands` AS b ON a.band = b.band AND a.band_values = b.band_values
@@ -100,7 +100,7 @@ JOIN `neardup_contents` AS c ON t.`signature` = c.signature
 LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1;
 
--- What is not needed any more.
+-- Drop the tables that are no longer needed.
 DROP TABLE `neardup_bands`;
 DROP TABLE `neardup_candidates`;
 DROP TABLE `neardup_edges0`;

@@ -45,8 +45,8 @@ function element(name, text, className) {
 
 const percent = (x) => `${(100 * x).toFixed(1)} %`;
 const kinds = {
-  "identical": "they are identical", "same-words": "they have the same words", "same-form": "they are one form, filled in differently",
-  "same-except-numbers": "only figures differ", "contained": "one contains the other", "revised": "one is a revision of the other",
+  "identical": "they are identical", "same-words": "they have the same words", "same-form": "they are the same form, filled in differently",
+  "same-except-numbers": "only numbers differ", "contained": "one contains the other", "revised": "one is a revision of the other",
 };
 
 // marked shows a text with parts of it marked: from and to in bytes of UTF-8.
@@ -74,8 +74,8 @@ async function compare() {
     inA.push(r.shared.slice(i, i + 2));
     inB.push(r.shared.slice(i + 2, i + 4));
   }
-  const answer = r.duplicate ? `Near-duplicates: ${kinds[r.kind] || r.kind}.` : "No near-duplicates.";
-  const jaccard = Number.isNaN(r.jaccard) ? "" : `; by MinHash they share about ${percent(r.jaccard)} of their pairs of words`;
+  const answer = r.duplicate ? `Near-duplicates: ${kinds[r.kind] || r.kind}.` : "Not near-duplicates.";
+  const jaccard = Number.isNaN(r.jaccard) ? "" : `; according to MinHash, they share about ${percent(r.jaccard)} of their pairs of words`;
   const both = element("div", "", "two");
   both.append(marked(a, inA), marked(b, inB));
   $("answer").replaceChildren(
@@ -108,7 +108,7 @@ function linesOf(bytes) {
 
 // textsOf returns the texts of a file, what the worker gets of it, and for each line the number of its text, or undefined.
 function textsOf(name, bytes) {
-  if (/\.(json|gz|zst|bz2|zip|parquet|arrow|xlsx|csv|pdf|docx)$/i.test(name)) throw new Error(`${name}: this page reads lines of text (.txt) and JSON lines (.jsonl). The program neardup reads more.`);
+  if (/\.(json|gz|zst|bz2|zip|parquet|arrow|xlsx|csv|pdf|docx)$/i.test(name)) throw new Error(`${name}: this page reads lines of text (.txt) and JSON lines (.jsonl). The program neardup reads more formats.`);
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) throw new Error(`${name} is UTF-16; save it as UTF-8`);
   const lines = linesOf(bytes), decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const decoded = lines.map(({ begin, end }) => decoder.decode(bytes.subarray(begin, end)));
@@ -125,7 +125,7 @@ function textsOf(name, bytes) {
     } catch (error) {
       throw new Error(`line ${i + 1}: ${error.message}`);
     }
-    if (typeof object?.text !== "string") throw new Error(`line ${i + 1}: there is no field "text" with a text`);
+    if (typeof object?.text !== "string") throw new Error(`line ${i + 1}: there is no field "text" with a string`);
     of.push(texts.length);
     from.push(i);
     texts.push(object.text);
@@ -137,11 +137,11 @@ async function readFile(file) {
   $("groups").replaceChildren();
   $("summary").textContent = "";
   $("downloads").hidden = true;
-  if (file.size > mostBytes) throw new Error(`${file.name} has ${Math.round(file.size / 1e6)} MB; this page takes ${mostBytes / 1e6}. The program neardup takes any number.`);
+  if (file.size > mostBytes) throw new Error(`${file.name} has ${Math.round(file.size / 1e6)} MB; this page accepts up to ${mostBytes / 1e6} MB. The program neardup has no limit.`);
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { send, texts, lines, of, from } = textsOf(file.name, bytes);
   const lineOf = (n) => (from ? from[n] : n) + 1;
-  if (texts.length > most) throw new Error(`${file.name} has ${texts.length} texts; this page takes ${most}. The program neardup takes any number.`);
+  if (texts.length > most) throw new Error(`${file.name} has ${texts.length} texts; this page accepts up to ${most}. The program neardup has no limit.`);
   const start = performance.now();
   const r = await ask("groups", send);
   window.lastGroups = r;
@@ -174,7 +174,7 @@ async function readFile(file) {
     if (members.length > 20) box.append(element("p", `and ${members.length - 20} more`, "more"));
     $("groups").append(box);
   }
-  if (largest.length > shown) $("groups").append(element("p", `The ${shown} largest of ${largest.length} groups; the table has all.`, "more"));
+  if (largest.length > shown) $("groups").append(element("p", `The ${shown} largest of ${largest.length} groups; the table has all of them.`, "more"));
 }
 
 function save(id, parts) {

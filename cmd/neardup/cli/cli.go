@@ -55,6 +55,14 @@ func profile(path string) (end func(), err error) {
 	}, pprof.StartCPUProfile(f)
 }
 
+// Count returns a number and what is counted: one for 1, many for other numbers.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // Printable returns the beginning of a text, at most n characters, on one line. It is safe to print
 // to a terminal: white space becomes one space, and characters that control or reorder the display
 // are dropped.

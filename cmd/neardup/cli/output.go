@@ -42,7 +42,7 @@ type Output struct {
 // stdout.
 func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	if end := strings.ToLower(filepath.Ext(path)); end == ".xz" || end == ".bz2" {
-		return nil, fmt.Errorf("%s: a file cannot be compressed in this way; use .gz or .zst", path)
+		return nil, fmt.Errorf("%s: this compression cannot be written; use .gz or .zst", path)
 	}
 	out, w, err := open(path, stdout)
 	if err != nil {
@@ -104,7 +104,7 @@ func open(path string, stdout io.Writer) (out *Output, w io.Writer, err error) {
 func mayReplace(path string, info fs.FileInfo) error {
 	if info == nil {
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s: a link to a file that is not there", path)
+			return fmt.Errorf("%s: a link to a file that does not exist", path)
 		}
 		return nil
 	}

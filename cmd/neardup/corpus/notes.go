@@ -41,16 +41,16 @@ func (c *Corpus) SayNotes() {
 		}
 	}
 	if said > most {
-		fmt.Fprintf(c.Log.Notes, "neardup: and similar notes on %d more files\n", said-most)
+		fmt.Fprintf(c.Log.Notes, "neardup: and similar notes on %s\n", cli.Count(said-most, "more file", "more files"))
 	}
 	some := func(paths []string) string { return strings.Join(paths[:min(len(paths), 5)], ", ") }
 	if n := len(c.Read.Passed); n > 0 {
 		said = 0
-		say("%d files in the directories have other formats and are not read: %s", n, some(c.Read.Passed))
+		say("%s: %s", cli.Count(n, "file in the directories has another format and is not read", "files in the directories have other formats and are not read"), some(c.Read.Passed))
 	}
 	if n := len(c.Read.Hidden); n > 0 {
 		said = 0
-		say("%d hidden files and folders are not read: %s", n, some(c.Read.Hidden))
+		say("%s: %s", cli.Count(n, "hidden file or folder is not read", "hidden files and folders are not read"), some(c.Read.Hidden))
 	}
 	for _, name := range c.lacking() {
 		said = 0
@@ -58,11 +58,11 @@ func (c *Corpus) SayNotes() {
 	}
 	if c.Read.ByPlace > 0 {
 		said = 0
-		by := "their file and line"
+		by := "file and line"
 		if c.Reading.Cols.WithoutID == "hash" {
-			by = "a hash of their text"
+			by = "a hash of the text"
 		}
-		say("%d documents have no %q; they are identified by %s", c.Read.ByPlace, c.Reading.Cols.ID, by)
+		say("%s no %q; using %s instead", cli.Count(c.Read.ByPlace, "document has", "documents have"), c.Reading.Cols.ID, by)
 	}
 }
 

@@ -56,16 +56,16 @@ func advise(w io.Writer, costs []cost, documents, machine float64, inputs []stri
 	fmt.Fprintln(w)
 	switch {
 	case best == 0:
-		fmt.Fprintf(w, "This machine is enough, in about %s:\n  neardup dedup %s --out %s\n", took(&costs[0]), input, out)
+		fmt.Fprintf(w, "This machine is enough, and needs about %s:\n  neardup dedup %s --out %s\n", took(&costs[0]), input, out)
 		return
 	case best > 0:
 		c := &costs[best]
-		fmt.Fprintf(w, "This machine is enough for --method %s, in about %s; it finds %s of what %s finds:\n  neardup dedup --method %s %s --out %s\n",
+		fmt.Fprintf(w, "This machine is enough for --method %s, which needs about %s and finds %s of what %s finds:\n  neardup dedup --method %s %s --out %s\n",
 			c.method, took(c), c.recall, costs[0].method, c.method, input, out)
 		fmt.Fprintln(w, "To find more, use more machines.")
 	default:
 		fmt.Fprintln(w, "This machine is too small, or would need more than a day.")
 	}
-	fmt.Fprintf(w, "On a cluster, with Apache Beam (the files must be where all workers see them; docs/beyond.md has the runners):\n  neardup-beam -input %s -output cleaned/ -method minhash %s\n", strings.Join(args, ","), wide)
+	fmt.Fprintf(w, "On a cluster, with Apache Beam (all workers must be able to read the files; docs/beyond.md lists the runners):\n  neardup-beam -input %s -output cleaned/ -method minhash %s\n", strings.Join(args, ","), wide)
 	fmt.Fprintf(w, "In a database or a warehouse:\n  neardup fingerprint %s --out fingerprints.parquet\n  neardup sql bigquery --table fingerprints --documents %.0f   # or postgresql, duckdb, clickhouse, spark\n", input, documents)
 }

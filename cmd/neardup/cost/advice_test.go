@@ -17,7 +17,7 @@ func TestAdvice(t *testing.T) {
 		has, not  string
 	}{
 		{1e6, costs(6, 1e9), "neardup dedup 'my file.jsonl' b --out cleaned.csv", "neardup-beam"},
-		{2e7, costs(200, 20e9), "This machine is enough, in about 33m20s", "neardup sql"}, // auto keeps texts in files
+		{2e7, costs(200, 20e9), "This machine is enough, and needs about 33m20s", "neardup sql"}, // auto keeps texts in files
 		{1e8, costs(600, 100e9), "--method simhash", "too small"},
 		{1e9, costs(20_000, 1000e9), "neardup-beam -input 'my file.jsonl',b -output cleaned/ -method minhash -documents 1e+09", "neardup dedup"},
 		{1e9, costs(20_000, 1000e9), "neardup sql bigquery --table fingerprints --documents 1000000000", "neardup dedup"},

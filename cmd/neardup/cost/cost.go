@@ -59,7 +59,7 @@ func Estimate(c *corpus.Corpus, o *options.Options, stdout io.Writer) error {
 		return errors.New("the inputs have fewer than two documents")
 	}
 	share := float64(total) / float64(read) // of all to the sample
-	fmt.Fprintf(stdout, "%.0f MB in %d files, about %.0f documents; estimated from %d of them\n", float64(total)/1e6, len(c.Sources), share*float64(documents), documents)
+	fmt.Fprintf(stdout, "%.0f MB in %s, about %.0f documents; estimated from %d of them\n", float64(total)/1e6, cli.Count(len(c.Sources), "file", "files"), share*float64(documents), documents)
 	w := bufio.NewWriter(stdout)
 	fmt.Fprintf(w, "%-9s %10s %10s %10s %8s\n", "method", "time", "memory", "disk", "recall")
 	t := &trials{o: o, dir: dir, half: half, all: all, share: share}
@@ -79,7 +79,7 @@ func Estimate(c *corpus.Corpus, o *options.Options, stdout io.Writer) error {
 		}
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(of.seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, of.recall)
 	}
-	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(t.truth), options.Methods[0])
+	fmt.Fprintf(w, "recall: of the %s that %s finds in the sample, the share that each method finds\n", cli.Count(len(t.truth), "pair", "pairs"), options.Methods[0])
 	advise(w, costs, share*float64(documents), options.MachineMemory(), o.Args, output.CleanedName(c.Sources))
 	return w.Flush()
 }
@@ -92,7 +92,7 @@ func sizeOf(c *corpus.Corpus) (total int64, err error) {
 			return 0, s.Err
 		}
 		if !s.Regular() {
-			return 0, fmt.Errorf("%s: estimate needs files, of which it reads a part", s.Path)
+			return 0, fmt.Errorf("%s: estimate reads samples of files, so this input must be a file", s.Path)
 		}
 		total += s.Info.Size()
 	}

@@ -63,9 +63,9 @@ func Write(o *options.Options, outs *cli.Outputs, stdin io.Reader, stdout, stder
 	if err := outs.Commit(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Log.Notes, "%d documents, %d of them without features; %.1f MB of text in %.2f s\n", c.Docs.Len(), without, float64(c.Read.Bytes)/1e6, time.Since(start).Seconds())
+	fmt.Fprintf(c.Log.Notes, "%s, %d of them without features; %.1f MB of text in %.2f s\n", cli.Count(c.Docs.Len(), "document", "documents"), without, float64(c.Read.Bytes)/1e6, time.Since(start).Seconds())
 	if c.Read.Bad > 0 {
-		fmt.Fprintf(c.Log.Notes, "%d lines or files were skipped\n", c.Read.Bad)
+		fmt.Fprintf(c.Log.Notes, "lines or files skipped: %d\n", c.Read.Bad)
 	}
 	fmt.Fprintln(c.Log.Notes, "compare only with fingerprints or signatures of the same version:", version)
 	return nil

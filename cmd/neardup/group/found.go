@@ -64,7 +64,7 @@ func TooManyPairs(most int) error {
 }
 
 // errFound is the error of bytes that Append has not made.
-var errFound = errors.New("this is no part of a call with --shard, or it is damaged")
+var errFound = errors.New("this was not written by a run with --shard, or it is damaged")
 
 // pairBytes is how many bytes a pair takes in a file.
 const pairBytes = 25

@@ -40,7 +40,7 @@ func (d *decider) pair(a, b string) (n [2]int, err error) {
 	for k, id := range []string{a, b} {
 		var ok bool
 		if n[k], ok = d.at[id]; !ok {
-			return n, fmt.Errorf("no document of the inputs has the id %q", id)
+			return n, fmt.Errorf("no document in the inputs has the id %q", id)
 		}
 	}
 	slices.Sort(n[:])
@@ -52,7 +52,7 @@ func (d *decider) label(l Label) error {
 	if l.Keep != "" {
 		n, ok := d.at[l.Keep]
 		if d.keep = append(d.keep, n); !ok {
-			return fmt.Errorf("no document of the inputs has the id %q", l.Keep)
+			return fmt.Errorf("no document in the inputs has the id %q", l.Keep)
 		}
 		return nil
 	}
@@ -61,10 +61,10 @@ func (d *decider) label(l Label) error {
 		return err
 	}
 	if before, twice := d.isSame[n]; twice && before != l.Same {
-		return errors.New("another label file contradicts this pair")
+		return errors.New("another label file contradicts this label")
 	}
 	if !l.Same && d.c.Doc(n[0]).Content == d.c.Doc(n[1]).Content {
-		return errors.New("the two have the same text, so they are in one group")
+		return errors.New("the two documents have the same text, so they cannot be different")
 	}
 	if d.isSame[n] = l.Same; l.Same {
 		d.all[n] = givenPair{Pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
@@ -175,7 +175,7 @@ func (d *decider) readPair(row map[string]string) (p Pair, counts bool, err erro
 		err = cmp.Or(err, p.Kind.UnmarshalText([]byte(row["kind"])))
 	}
 	if err != nil {
-		return p, false, fmt.Errorf("not a pair to decide by: %w", err)
+		return p, false, fmt.Errorf("not a usable pair: %w", err)
 	}
 	if hasProbability && d.o.Method.Least == 0 && p.Probability < d.o.Method.Probability {
 		return p, false, nil

@@ -78,7 +78,7 @@ func OpenState(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter) 
 		return nil, errors.Join(err, d.Close())
 	}
 	if lost := d.Lost(); lost != nil {
-		fmt.Fprintf(c.Log.Errors, "%v. Give the inputs of the last run again: documents that are missing are added\n", lost)
+		fmt.Fprintf(c.Log.Errors, "%v. To add the documents that are missing, repeat the last run with the same inputs\n", lost)
 	}
 	st.Feed = load.NewFeed(st.add)
 	return st, nil
@@ -114,7 +114,7 @@ func (st *State) begin(sources []input.Source) error {
 		for _, in := range st.run.Inputs {
 			inputs = append(inputs, in.Path)
 		}
-		return fmt.Errorf("%s:1: the last run did not end. Repeat it first, with the same inputs: %q. Or delete this file: then the documents that it added count as old", st.path, inputs)
+		return fmt.Errorf("%s:1: the last run did not finish. Repeat it first, with the same inputs: %q. Or delete this file; then the documents that it added count as old", st.path, inputs)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (s *reader) readArrow(r io.Reader) (err error) {
 			return fmt.Errorf("%s:%d: %w", s.Path, line, plainly(err))
 		}
 		if batch.NumRows() > 1<<24+size { // a column of nulls takes no bytes
-			return fmt.Errorf("%s:%d: it says that %d rows follow", s.Path, line, batch.NumRows())
+			return fmt.Errorf("%s:%d: a batch claims to have %d rows", s.Path, line, batch.NumRows())
 		}
 		for i := range int(batch.NumRows()) {
 			it := s.at(line)
@@ -117,7 +117,7 @@ func openArrow(file io.ReaderAt, size, room int64) (batches, func(), error) {
 	}
 	from, err := ipc.NewReader(whole, ipc.WithAllocator(&bounded{room: room}))
 	if err != nil {
-		return nil, nil, fmt.Errorf("not Arrow, or Feather of version 1: %w", err)
+		return nil, nil, fmt.Errorf("not an Arrow file, or Feather version 1, which is not supported: %w", err)
 	}
 	return from, from.Release, nil
 }
@@ -137,7 +137,7 @@ func checkSchema(file io.ReaderAt, size int64) error {
 	}
 	b := make([]byte, max(min(size-at, 64<<20), 0))
 	if _, err := file.ReadAt(b, at); err != nil || len(b) < 8 {
-		return errors.New("not Arrow, or cut off")
+		return errors.New("not an Arrow file, or it is cut off")
 	}
 	c := &schemaCheck{b, len(b)}
 	root := flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}
@@ -162,7 +162,7 @@ func checkBatch(file io.ReaderAt, footer flatbuffers.Table) error {
 	message := make([]byte, min(max(footer.GetInt32(block+8), 0), 1<<20))
 	n, _ := file.ReadAt(message, footer.GetInt64(block))
 	if bytes.Contains(message[:n], []byte("ARROW:experimental_compression")) {
-		return errors.New("it is compressed as only Arrow 0.17 did; write it again with a newer version")
+		return errors.New("it has the experimental compression of Arrow 0.17; write it again with a newer version")
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (c *schemaCheck) check(t flatbuffers.Table, fields, metadata flatbuffers.VO
 		}
 		n := t.VectorLen(o)
 		if c.left -= 4 * n; n < 0 || c.left < 0 || depth > 64 {
-			panic("its schema says that it has more than there is room for") // which recovered turns into an error
+			panic("its schema is damaged: it claims more entries than fit") // which recovered turns into an error
 		}
 		for i := 0; slot == fields && i < n; i++ {
 			field := t.Indirect(t.Vector(o) + flatbuffers.UOffsetT(4*i))

@@ -44,7 +44,7 @@ func TestTables(t *testing.T) {
 		{"commas at the ends of rows", "csv", "id,text\n1,a,\n2,b,,\n", "1|a/2|b", "beyond the header: 2"},
 		{"commas in the header", "csv", "id,text,,\n1,a,x,y\n2,b\n", "1|a|x|y/2|b||", ""},
 		{"short rows", "csv", "id,text,note\n1,a\n2,b,c\n", "1|a|/2|b|c", "shorter than the header: 1"},
-		{"empty rows", "csv", "id,text\n1,a\n\n,,\n ,\n2,b\n", "1|a/2|b", "rows of empty cells: 2"},
+		{"empty rows", "csv", "id,text\n1,a\n\n,,\n ,\n2,b\n", "1|a/2|b", "rows of empty cells skipped: 2"},
 		{"sep=", "csv", "sep=;\nid;text\n1;a,b\n", "1|a,b", ""},
 		{"other separators", "csv", "id|text\n1|a, b; c\n2|d, e\n", "1|a, b; c/2|d, e", "separated by '|'"},
 		{"blanks around names", "csv", " id , text \n1, a\n2, \"b, c\"\n", "1|a/2|b, c", "blanks after the separators are dropped"},

@@ -308,7 +308,7 @@ func textField(fields map[string]json.RawMessage, name string, must bool, to *st
 	if !ok && name == "text" { // the default
 		for _, usual := range usualTexts {
 			if _, ok := fields[usual]; ok {
-				return fmt.Errorf("%w; --text %s names another one", err, usual)
+				return fmt.Errorf("%w; perhaps you need --text %s", err, usual)
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func encodingOf(name string) (*Encoding, error) {
 	}
 	e, err := htmlindex.Get(strings.TrimSpace(name))
 	if err != nil || e == encoding.Replacement { // which makes one character of any text
-		return nil, fmt.Errorf("unknown --encoding %q; it is one of utf-8, utf-16, gb18030, big5, shift_jis, euc-jp, euc-kr, windows-1250 to -1258, iso-8859-2 to -16, koi8-r and the others of the WHATWG", name)
+		return nil, fmt.Errorf("unknown --encoding %q; use utf-8, utf-16, gb18030, big5, shift_jis, euc-jp, euc-kr, windows-1250 to -1258, iso-8859-2 to -16, koi8-r or another WHATWG encoding", name)
 	}
 	canonical, err := htmlindex.Name(e)
 	if err != nil {

@@ -67,7 +67,7 @@ func (f *Finder) Add(path string) {
 	case info.IsDir():
 		f.addDirectory(path)
 	case format == "":
-		f.fail(path, fmt.Errorf("%s: not a known format (%s); give it with --format", path, knownEnds()))
+		f.fail(path, fmt.Errorf("%s: the file name does not end in a known format (%s); set --format", path, knownEnds()))
 	default:
 		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info, Room: f.Room})
 	}
@@ -107,7 +107,7 @@ func (f *Finder) addDirectory(arg string) {
 		f.Sources = f.Sources[:before+len(found)]
 	}
 	if len(f.Sources) == before {
-		f.fail(arg, fmt.Errorf("%s: this directory has no file of a known format (%s)", arg, knownEnds()))
+		f.fail(arg, fmt.Errorf("%s: this directory has no files in a known format (%s)", arg, knownEnds()))
 	}
 }
 
@@ -152,7 +152,7 @@ func Listed(path string, stdin io.Reader) (paths []string, err error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: it lists no files", path)
+		return nil, fmt.Errorf("%s: the list of inputs is empty", path)
 	}
 	return paths, nil
 }

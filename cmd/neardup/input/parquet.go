@@ -117,7 +117,7 @@ func (s *reader) openParquet(from io.ReaderAt, size int64) (*parquet.File, error
 	if s.cols.Typed {
 		s.Header.Fields = rows.ParquetNames(p.Schema())
 		for _, name := range rows.Variants(p.Schema()) {
-			s.Note("the column %q is of the type VARIANT; it is written in the parts that Parquet stores, not as a value", name)
+			s.Note("the column %q has the type VARIANT; the parts that Parquet stores are written, not the value", name)
 		}
 	}
 	s.Header.Parquet = &parquetHeader{p.Schema(), p.Compression(), sync.OnceValues(func() (*rows.ParquetReader, error) {

@@ -334,10 +334,10 @@ func (o *oddRows) note(s *Source) {
 		n    int
 		what string
 	}{
-		{o.short, "rows shorter than the header: %d, whose last cells are empty"},
-		{o.long, "rows with empty cells beyond the header: %d, whose extra cells are dropped"},
-		{o.blank, "rows of empty cells: %d, which are skipped"},
-		{o.inner, "rows with quotes that are not doubled: %d, where they are read as text"},
+		{o.short, "rows shorter than the header: %d; their missing cells are empty"},
+		{o.long, "rows with empty cells beyond the header: %d; the extra cells are dropped"},
+		{o.blank, "rows of empty cells skipped: %d"},
+		{o.inner, "rows with quotes that are not doubled: %d; these quotes are read as text"},
 		{o.backslash, `rows with \" for a quote: %d`},
 	} {
 		if odd.n > 0 {

@@ -43,13 +43,13 @@ func (s *reader) readWARC(r io.Reader) (err error) {
 			}
 		}
 		if len(all) > 0 {
-			s.Note("records that are skipped: %s", strings.Join(all, ", "))
+			s.Note("records skipped: %s", strings.Join(all, ", "))
 		}
 		if a.wrong > 0 {
-			s.Note("records with a wrong length: %d, which are read up to the next record", a.wrong)
+			s.Note("records with a wrong length: %d; each is read up to the next record", a.wrong)
 		}
 		if a.lost > 0 {
-			s.Note("bytes that belong to no record: %d, which are skipped", a.lost)
+			s.Note("bytes outside of records skipped: %d", a.lost)
 		}
 	}()
 	for line := int32(1); ; line++ {
@@ -77,8 +77,8 @@ func (s *reader) readWARC(r io.Reader) (err error) {
 const (
 	noPage     = "not pages"
 	noText     = "neither HTML nor plain text"
-	noSuccess  = "errors of the server or redirections"
-	noEncoding = "in an encoding that is not clear (--encoding names one)"
+	noSuccess  = "server errors or redirects"
+	noEncoding = "in an encoding that cannot be detected (set --encoding)"
 )
 
 // Limits of headers, so that what is no archive does not fill the memory.
@@ -96,7 +96,7 @@ func noEnd(err error) error {
 }
 
 // errLongHeader is the error of a line of headers that is too long.
-var errLongHeader = fmt.Errorf("a line of its headers has more than %d bytes", mostHeaderLine)
+var errLongHeader = fmt.Errorf("one of its header lines has more than %d bytes", mostHeaderLine)
 
 // headerLine reads a line without its end.
 func headerLine(from *bufio.Reader) (string, error) {
@@ -197,7 +197,7 @@ func answerOf(block io.Reader) (status, kind string, body io.Reader, err error) 
 		}
 	}
 	if err != nil {
-		return "", "", nil, fmt.Errorf("not a response of HTTP: %w", noEnd(err))
+		return "", "", nil, fmt.Errorf("not an HTTP response: %w", noEnd(err))
 	}
 	body = from
 	if strings.Contains(strings.ToLower(headers["transfer-encoding"]), "chunked") && beginsChunk(from) {
@@ -308,5 +308,5 @@ func unpack(body *bufio.Reader, encoding string) (io.Reader, error) {
 		}
 		return z.IOReadCloser(), nil
 	}
-	return nil, fmt.Errorf("the content encoding %q is not known", encoding)
+	return nil, fmt.Errorf("unknown content encoding %q", encoding)
 }

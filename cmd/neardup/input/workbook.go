@@ -50,7 +50,7 @@ func whyNoBook(file io.ReaderAt, size int64, err error) error {
 	if bytes.Contains(all, utf16Text("EncryptedPackage")) {
 		return errors.New("the workbook has a password; save it without one")
 	}
-	return errors.New("a workbook of an old version (.xls); save it as .xlsx")
+	return errors.New("a workbook in an old format (.xls); save it as .xlsx")
 }
 
 // utf16Text returns a text as UTF-16, low byte first.
@@ -80,7 +80,7 @@ func (s *reader) readSheet(r io.Reader) error {
 	}
 	cells, err := book.Rows(sheet)
 	if err != nil {
-		return fmt.Errorf("%s:1: %w; its sheets are %q", s.Path, err, sheets)
+		return fmt.Errorf("%s:1: %w; the sheets are %q", s.Path, err, sheets)
 	}
 	defer cells.Close()
 	var typed *workbook.Reader

@@ -88,7 +88,7 @@ func checkPart(part *zip.File, room int64) error {
 			depth++
 		}
 		if depth > mostDepth {
-			return fmt.Errorf("it has more than %d elements within each other", mostDepth)
+			return fmt.Errorf("its elements are nested more than %d deep", mostDepth)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/load"
 	"github.com/neardup/neardup/cmd/neardup/options"
@@ -35,11 +36,11 @@ func loadTexts(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter, 
 
 // sayRead prints how much was read.
 func sayRead(c *corpus.Corpus, w io.Writer, took time.Duration) {
-	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", c.New(), float64(c.Read.Bytes)/1e6, took.Seconds())
+	fmt.Fprintf(w, "%s, %.1f MB of text in %.1f s\n", cli.Count(c.New(), "document", "documents"), float64(c.Read.Bytes)/1e6, took.Seconds())
 	if c.Old > 0 {
-		fmt.Fprintf(w, "%d old documents besides\n", c.Old)
+		fmt.Fprintln(w, "and", cli.Count(c.Old, "old document", "old documents"))
 	}
 	if c.Read.Bad > 0 {
-		fmt.Fprintf(w, "%d lines or files were skipped\n", c.Read.Bad)
+		fmt.Fprintf(w, "lines or files skipped: %d\n", c.Read.Bad)
 	}
 }

@@ -330,23 +330,23 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 			leaked++
 		}
 	}
-	fmt.Fprintf(w, "%d of %d test items were found, in %d documents\n", leaked, len(c.items), len(c.hitDocs))
+	fmt.Fprintf(w, "%d of %s found, in %s\n", leaked, cli.Count(len(c.items), "test item was", "test items were"), cli.Count(len(c.hitDocs), "document", "documents"))
 	if len(byPart) > 0 && len(c.Parts) > 1 {
 		for _, name := range slices.Sorted(maps.Keys(byPart)) {
-			fmt.Fprintf(w, "    %s: of %d items\n", name, byPart[name])
+			fmt.Fprintf(w, "    %s: %s\n", name, cli.Count(byPart[name], "item", "items"))
 		}
 	}
 	if both := c.both(); both > 0 {
-		fmt.Fprintf(w, "    several parts of one item in one document: %d times\n", both)
+		fmt.Fprintf(w, "    several parts of one item in one document: %s\n", cli.Count(both, "time", "times"))
 	}
 	if c.badItems > 0 {
-		fmt.Fprintf(w, "%d test items were skipped\n", c.badItems)
+		fmt.Fprintln(w, cli.Count(c.badItems, "test item was skipped", "test items were skipped"))
 	}
 	if c.unsought > 0 {
-		fmt.Fprintf(w, "%d parts of items were not searched for: they are too short, or shared by many items\n", c.unsought)
+		fmt.Fprintln(w, cli.Count(c.unsought, "part of an item was not searched for: it is too short, or shared by many items", "parts of items were not searched for: they are too short, or shared by many items"))
 	}
 	if c.to.out != nil {
-		fmt.Fprintf(w, "%d documents are left\n", c.Docs.Len()-len(c.hitDocs))
+		fmt.Fprintln(w, cli.Count(c.Docs.Len()-len(c.hitDocs), "document remains", "documents remain"))
 	}
 }
 

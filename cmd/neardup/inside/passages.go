@@ -355,8 +355,8 @@ func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], do
 
 // passagesFound says how many passages there are.
 func (c *passageRun) passagesFound(p *Passages) string {
-	return fmt.Sprintf("%d passages of at least %d words, or %d characters in Chinese and similar scripts, occur in %d places; the longest has %d, and the most common one occurs in %d documents.",
-		c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
+	return fmt.Sprintf("%s of at least %d words, or %d characters in Chinese and similar scripts, in %s; the longest has %d words or characters, and the most common one is in %s.",
+		cli.Count(c.found.passages, "passage", "passages"), p.Length.Words, p.Length.Characters, cli.Count(c.found.places, "place", "places"), c.found.longest, cli.Count(c.found.most, "document", "documents"))
 }
 
 // say prints what was found.
@@ -366,12 +366,12 @@ func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
 		fmt.Fprintln(w, c.passagesFound(p))
 	}
 	if c.to.coverage != nil {
-		fmt.Fprintf(w, "%d documents share a passage with another one\n", c.found.documents)
+		fmt.Fprintln(w, cli.Count(c.found.documents, "document shares", "documents share"), "a passage with another one")
 	}
 	if c.to.out != nil {
-		fmt.Fprintf(w, "%d documents were cut, and %d of them dropped\n", c.found.cut, c.found.dropped)
+		fmt.Fprintf(w, "documents cut: %d, of which dropped: %d\n", c.found.cut, c.found.dropped)
 		if c.found.uncut > 0 {
-			fmt.Fprintf(w, "%d documents were not cut although they have something to cut: their text is not the value of a single field\n", c.found.uncut)
+			fmt.Fprintf(w, "documents not cut, because their text is not the value of a single field: %d\n", c.found.uncut)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *call) learnSchema() error {
 		return errors.New("the records have no columns to compare")
 	}
 	if !schema.said {
-		fmt.Fprintf(c.Log.Notes, "neardup: columns are compared by this schema, which you can change and give as --schema: %s\n", schema)
+		fmt.Fprintf(c.Log.Notes, "neardup: columns are compared by this schema; to change it, edit it and pass it with --schema: %s\n", schema)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 		return nil
 	}
 	if info, err := os.Stat(path); path == "-" || err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: must be an ordinary file, so that a later call can read it", path)
+		return fmt.Errorf("%s: must be a regular file, so that a later run can read it", path)
 	}
 	f, err := os.Open(path)
 	if err == nil {

@@ -87,7 +87,7 @@ func parseSchema(data []byte) (columns []schemaColumn, offset int64, err error) 
 		options := make([]string, 1)
 		if err := json.Unmarshal(raw, &options[0]); err != nil {
 			if err := json.Unmarshal(raw, &options); err != nil {
-				return fail(fmt.Errorf("column %q: the value must be a text with options, or a list of such texts", name))
+				return fail(fmt.Errorf("column %q: the value must be a string with options, or a list of such strings", name))
 			}
 		}
 		c := schemaColumn{name, options}
@@ -100,7 +100,7 @@ func parseSchema(data []byte) (columns []schemaColumn, offset int64, err error) 
 		return fail(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return fail(errors.New("there is something after the object"))
+		return fail(errors.New("unexpected data after the object"))
 	}
 	return columns, 0, nil
 }

@@ -126,7 +126,7 @@ func (o *Options) checkReading() string {
 func checkColumns(cols *input.Columns) string {
 	switch {
 	case cols.HeaderRow > 0 && cols.NoHeader:
-		return "--header-row and --no-header exclude each other"
+		return "--header-row and --no-header cannot be used together"
 	case cols.HeaderRow < 0:
 		return fmt.Sprintf("--header-row %d: rows are counted from 1", cols.HeaderRow)
 	case cols.Repeat():
@@ -180,9 +180,9 @@ func (o *Options) checkBoilerplate() string {
 	case o.Boilerplate == 0 || o.Lines != "":
 		return ""
 	case o.FingerprintFiles():
-		return "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
+		return "--boilerplate with saved fingerprints needs --lines, so that the next run ignores the same lines"
 	case o.State != "":
-		return "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
+		return "--boilerplate with --state needs --lines, so that the next run ignores the same lines"
 	}
 	return ""
 }
@@ -216,7 +216,7 @@ func (o *Options) CheckLearnt() error {
 		needed bool
 	}{{o.Lines, o.Boilerplate > 0}, {o.Stats, w.NeedsStatistics}} {
 		if of.needed && !cli.Exists(of.path) {
-			return fmt.Errorf("%s: the shards were made with this file, and it is not there", of.path)
+			return fmt.Errorf("%s: the shards were made with this file, but it does not exist", of.path)
 		}
 	}
 	return nil
@@ -233,9 +233,9 @@ func (o *Options) checkWeights() string {
 		return fmt.Sprintf("--weights %s with --shard needs --stats and a file that has them, since no shard sees all documents", o.Weights)
 	case !w.NeedsStatistics || o.Stats != "":
 	case o.FingerprintFiles():
-		return fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.Weights)
+		return fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next run uses the same statistics", o.Weights)
 	case o.State != "":
-		return fmt.Sprintf("--weights %s with --state needs --stats, so that the next call uses the same statistics", o.Weights)
+		return fmt.Sprintf("--weights %s with --state needs --stats, so that the next run uses the same statistics", o.Weights)
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ type Shard struct{ Number, Of int }
 func ParseShard(text string) (s Shard, err error) {
 	var more string
 	if n, _ := fmt.Sscanf(text, "%d/%d%s", &s.Number, &s.Of, &more); n != 2 || s.Number < 1 || s.Number > s.Of || s.Of > MostShards {
-		return s, fmt.Errorf("--shard %q: must be a number, a slash and how many there are, such as 3/16, up to %d", text, MostShards)
+		return s, fmt.Errorf("--shard %q: must be the number of the shard, a slash and the number of shards (at most %d), such as 3/16", text, MostShards)
 	}
 	return s, nil
 }

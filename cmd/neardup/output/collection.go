@@ -470,7 +470,7 @@ func (t *Target) copy(b []byte) error {
 func (t *Target) encode(text []byte) error {
 	b, err := t.same.Append(nil, text)
 	if err != nil {
-		return fmt.Errorf("%s: a text cannot be written as %s: %w", t.Path, t.same.Name, err)
+		return fmt.Errorf("%s: a text cannot be encoded as %s: %w", t.Path, t.same.Name, err)
 	}
 	_, err = t.W.Write(b)
 	return err
@@ -496,10 +496,10 @@ func NewCopy(to Target, sources []input.Source, n, removed int) (w Writer, note 
 		if len(to.Added) > 0 || n*removed <= mostRemoved {
 			return &bookOut{Target: to}, "", nil
 		}
-		note = fmt.Sprintf("%s is a new workbook with the values of formulas: to remove %d of %d rows from %s would take long", to.Path, removed, n, sources[0].Path)
+		note = fmt.Sprintf("%s is a new workbook, with values instead of formulas: removing %d of %d rows from %s would take too long", to.Path, removed, n, sources[0].Path)
 	case !needsColumns(to.Path, sources):
 		if to.same = sameEncoding(to, sources); to.same != nil {
-			note = fmt.Sprintf("%s is written as %s, as its sources are", to.Path, to.same.Name)
+			note = fmt.Sprintf("%s is encoded as %s, like the inputs", to.Path, to.same.Name)
 		}
 		to.begin()
 		w, err = NewWriter(to, nil)

@@ -26,7 +26,7 @@ type parquetCopy struct {
 func (o *parquetCopy) Begin(s *input.Source) error {
 	if o.out != nil {
 		if !s.Header.Parquet.Schema.Equals(o.schema) {
-			return fmt.Errorf("%s:1: the columns have other names or types than those of %s", s.Path, o.first)
+			return fmt.Errorf("%s:1: the columns differ in name or type from those of %s", s.Path, o.first)
 		}
 		return o.flush(0)
 	}

@@ -95,7 +95,7 @@ func (c *check) value(v *Cell) error {
 // end checks the number of nulls, when all was read.
 func (c *check) end() error {
 	if c.said >= 0 && c.said != c.nulls {
-		return fmt.Errorf("%d of its values are null, and the footer says %d; the file is damaged, or was read wrong", c.nulls, c.said)
+		return fmt.Errorf("%d of its values are null, but the footer says %d; the file is damaged, or was read incorrectly", c.nulls, c.said)
 	}
 	return nil
 }

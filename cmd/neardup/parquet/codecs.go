@@ -63,7 +63,7 @@ func (c codec) Decode(dst, src []byte) []byte {
 	return dst
 }
 
-var errSize = errors.New("it has another size than the header of the page says")
+var errSize = errors.New("its size differs from that in the page header")
 
 func decodeSnappy(dst, src []byte) error {
 	n, err := snappy.DecodedLen(src)

@@ -143,7 +143,7 @@ func appendDeltaBytes(to, data []byte, width, n int) ([]byte, error) {
 		return nil, err
 	}
 	if len(prefixes) != len(suffixes) {
-		return nil, errors.New("a page has other numbers of prefixes than of suffixes")
+		return nil, errors.New("a page has different numbers of prefixes and suffixes")
 	}
 	last := make([]byte, width)
 	for i, prefix := range prefixes {

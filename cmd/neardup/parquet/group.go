@@ -232,7 +232,7 @@ func (c *chunk) fill() (err error) {
 		return err
 	}
 	if c.left -= levels; levels == 0 || c.left < 0 {
-		return fmt.Errorf("its pages have other numbers of values than the footer says")
+		return fmt.Errorf("the number of values in its pages differs from that in the footer")
 	}
 	c.cells = c.buf[:levels]
 	return c.spread(values)

@@ -128,7 +128,7 @@ func checkChunk(chunk *metadata.ColumnChunkMetaData, column *schema.Column, size
 	case chunk.FilePath() != "":
 		return fmt.Errorf("its data is in another file, %q", chunk.FilePath())
 	case chunk.Type() != column.PhysicalType():
-		return fmt.Errorf("its pages have the type %s, and the schema %s", chunk.Type(), column.PhysicalType())
+		return fmt.Errorf("its pages have the type %s, but the schema has %s", chunk.Type(), column.PhysicalType())
 	case start < 0 || chunk.TotalCompressedSize() < 0 || start > size || chunk.TotalCompressedSize() > size-start:
 		return fmt.Errorf("its pages (%d bytes at %d) are outside of the file", chunk.TotalCompressedSize(), start)
 	case chunk.NumValues() < 0:
@@ -209,8 +209,8 @@ func recovered(what string, err *error) {
 			*err = wrong
 			return
 		}
-		*err = fmt.Errorf("%s is damaged, or of a kind that is not known: %w", what, wrong)
+		*err = fmt.Errorf("%s is damaged, or of an unknown kind: %w", what, wrong)
 	default:
-		*err = fmt.Errorf("%s is damaged, or of a kind that is not known: %v", what, wrong)
+		*err = fmt.Errorf("%s is damaged, or of an unknown kind: %v", what, wrong)
 	}
 }

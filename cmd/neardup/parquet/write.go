@@ -148,7 +148,7 @@ func (f *footed) end() error {
 	const ending = 8
 	b := f.footer.Bytes()
 	if len(b) < ending || int(binary.LittleEndian.Uint32(b[len(b)-ending:])) > len(b)-ending {
-		return errors.New("parquet: the library has written no footer")
+		return errors.New("parquet: the library did not write a footer")
 	}
 	from := len(b) - ending - int(binary.LittleEndian.Uint32(b[len(b)-ending:]))
 	m, err := metadata.NewFileMetaData(b[from:len(b)-ending], nil)

@@ -157,7 +157,7 @@ func (c *call) load(signatures *load.Signatures, take func([]load.Taken) error) 
 
 // comparing shows that documents are compared, until end is called.
 func (c *call) comparing() (end func()) {
-	c.Log.Progress.Begin(fmt.Sprintf("comparing %d documents", c.Docs.Len()), 0, "")
+	c.Log.Progress.Begin(fmt.Sprintf("comparing %s", cli.Count(c.Docs.Len(), "document", "documents")), 0, "")
 	return c.Log.Progress.End
 }
 

@@ -16,6 +16,7 @@
     return e;
   };
   const percent = (x) => x.toFixed(2);
+  const counted = (n, one) => n.toLocaleString("en") + " " + one + (n === 1 ? "" : "s");
 
   // Labels are kept by the browser, as far as it lets a file do so, until they are saved.
   const storage = "neardup-labels-" + data.key;
@@ -115,7 +116,7 @@
     for (let i = 0; i < n; i++) if (passes(i)) shown.push(i);
     const order = orders[$("order").value];
     shown.sort((i, j) => order(i, j) || i - j);
-    $("count").textContent = shown.length.toLocaleString("en") + " of " + n.toLocaleString("en") + " pairs" +
+    $("count").textContent = shown.length.toLocaleString("en") + " of " + counted(n, "pair") +
       (data.left ? "; " + data.left.toLocaleString("en") + " more are not in this page" : "");
     $("spacer").style.height = shown.length * rowHeight + "px";
     $("list").scrollTop = 0;
@@ -336,7 +337,7 @@
     }
     layOut();
     const equal = rows.filter((r) => !r.differs).length;
-    $("shares").textContent = whole ? `${((1 - other / whole) * 100).toFixed(0)} % of their words occur in both, in the same order; ${equal} of ${rows.length} lines and sentences are equal, and ${all.length} places differ.` : "";
+    $("shares").textContent = whole ? `${((1 - other / whole) * 100).toFixed(0)} % of their words occur in both, in the same order; ${equal} of ${rows.length} lines and sentences are equal; the texts differ in ${counted(all.length, "place")}.` : "";
     change = -1;
   };
 
@@ -381,7 +382,7 @@
       add(why[k], sum, sum + why[k + 1], signed(why[k + 1]), "");
       sum += why[k + 1];
     }
-    if (why.length) add(`together, which is a probability of ${p.toFixed(4)}`, 0, sum, signed(sum), "sum");
+    if (why.length) add(`total, a probability of ${p.toFixed(4)}`, 0, sum, signed(sum), "sum");
   };
 
   const select = async (i) => {
@@ -402,8 +403,8 @@
     drawReasons(why, data.p[i]);
     let most = -1; // the reason that adds most, besides what is known of any pair
     for (let k = 0; k < why.length; k += 2) if (why[k] !== data.prior && (most < 0 || Math.abs(why[k + 1]) > Math.abs(why[most + 1]))) most = k;
-    $("because").textContent = "Why this probability" + (most >= 0 ? ": most of all " + why[most] : "");
-    $("nowhy").textContent = why.length ? "" : "The reasons are in this page for the most doubtful pairs only; neardup explain shows those of any pair.";
+    $("because").textContent = "Why this probability" + (most >= 0 ? ": mainly " + why[most] : "");
+    $("nowhy").textContent = why.length ? "" : "This page has the reasons for the most doubtful pairs only; neardup explain shows them for any pair.";
     const [a, b] = await Promise.all([textOf(data.a[i]), textOf(data.b[i])]);
     if (selected === i) {
       fill(a, b);
@@ -444,7 +445,7 @@
     if (mine !== selected || !isGroup) return;
     const size = data.groups[members[0]][1];
     $("group-says").textContent = `Group ${g}: ${size} documents` + (size > members.length ? `, ${members.length} of them in this page` : "") +
-      `. What you choose is saved with the labels; neardup rethreshold --labels takes it.`;
+      `. Your choices are saved with the labels; neardup rethreshold --labels reads them.`;
     $("members").replaceChildren(...members.map((doc, k) => {
       const pairs = between(doc, members);
       const isSplit = pairs.length > 0 && pairs.every((i) => labelOf(i) === false);
@@ -509,7 +510,7 @@
     $("undo").disabled = !undone.length;
     const count = (value) => all.filter((x) => x === value).length;
     $("progress").textContent = all.length ? `${count(true)} same, ${count(false)} different, ${count("unsure")} unsure` +
-      (disagree.size ? `; ${disagree.size} to be judged again` : "") + saysLearned() : "";
+      (disagree.size ? `; ${disagree.size} to label again` : "") + saysLearned() : "";
   };
 
   // saysLearned says where the labels put the border, and how many more make that certain: until its standard error is one half. A label that
@@ -518,7 +519,7 @@
     learn();
     if (!learned.labels) return "";
     const more = Math.max(Math.ceil((4 - learned.info) / 0.2), 0);
-    return `. By these labels, the threshold is about ${percent(odds(-learned.shift))}` + (more ? `; about ${more} more labels would settle it` : "");
+    return `. By these labels, the threshold is about ${percent(odds(-learned.shift))}` + (more ? `; about ${counted(more, "more label")} would settle it` : "");
   };
 
   // setKey sets the label of a pair.
@@ -582,7 +583,7 @@
     drawChart();
     drawLabel();
     drawGroup();
-    $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are not labels` : "") + (disagree.size ? `; the labels of ${disagree.size} pairs disagree` : "");
+    $("loaded").textContent = `${counted(loaded, "label")} loaded` + (wrong ? `, ${counted(wrong, "invalid line")} skipped` : "") + (disagree.size ? `; ${counted(disagree.size, "pair")} with conflicting labels` : "");
   };
 
   const step = (by) => {
@@ -680,7 +681,7 @@
     const change = now === was ? "" : now > was ? `; ${(now - was).toLocaleString("en")} would be added` : `; ${(was - now).toLocaleString("en")} would be removed`;
     const below = threshold < data.least ? ` This page only has pairs at ${percent(data.least)} or more.` : "";
     const e = expected(threshold);
-    $("effect").textContent = `At ${percent(threshold)} or more: ${now.toLocaleString("en")} pairs${change}; expected precision ${percent(e.precision)}, expected recall ${percent(e.recall)}.${below}`;
+    $("effect").textContent = `At ${percent(threshold)} or more: ${counted(now, "pair")}${change}; expected precision ${percent(e.precision)}, expected recall ${percent(e.recall)}.${below}`;
     drawChart();
   };
 
@@ -710,8 +711,8 @@
   if (families.length) {
     $("families").hidden = false;
     $("families").querySelector("summary").textContent = families.length === 1 ? "1 form that is filled in differently" : families.length.toLocaleString("en") + " forms that are filled in differently";
-    $("families").querySelector("ul").append(...families.map((f) => make("li", "", visible(`${f.members} documents` + (f.form ? ` have in common: ${f.form}` : "") +
-      (f.filled ? `; they are filled in with ${f.filled.join(" / ")}` : "")))));
+    $("families").querySelector("ul").append(...families.map((f) => make("li", "", visible(`${f.members} documents` + (f.form ? ` share the form: ${f.form}` : "") +
+      (f.filled ? `; filled in, for example, with ${f.filled.join(" / ")}` : "")))));
   }
   data.kinds.forEach((kind, k) => {
     const label = make("label");

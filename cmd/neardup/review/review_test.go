@@ -109,10 +109,10 @@ func TestPage(t *testing.T) {
 	if got := eval[string](t, ctx, `document.querySelector("#families").innerText`); !strings.HasPrefix(got, "1 form that is filled in differently") || strings.Contains(got, "\x00") {
 		t.Errorf("the families are %q", got)
 	}
-	if got := eval[string](t, ctx, `document.querySelector("#families li").textContent`); got != "12 documents have in common: Please pay; they are filled in with Ann / ⟨U+0000⟩<b>" {
+	if got := eval[string](t, ctx, `document.querySelector("#families li").textContent`); got != "12 documents share the form: Please pay; filled in, for example, with Ann / ⟨U+0000⟩<b>" {
 		t.Errorf("the family is %q", got)
 	}
-	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "At 0.60 or more: 1 pairs; expected precision 0.80, expected recall 0.58." {
+	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "At 0.60 or more: 1 pair; expected precision 0.80, expected recall 0.58." {
 		t.Errorf("the threshold says %q", got)
 	}
 	// A key labels the pair and goes on to the next one, which is Chinese.
@@ -314,14 +314,14 @@ func TestLabels(t *testing.T) {
 	os.WriteFile(one, []byte(`{"a":"d","b":"c","same":true}`+"\n"+`{"a":"x","b":"y","unsure":true}`+"\nnothing\n"+`{"a":"x","b":"z","same":"constructor"}`+"\n"), 0o666)
 	os.WriteFile(two, []byte(`{"a":"c","b":"d","same":false}`+"\n"), 0o666)
 	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{one}))
-	says("1 same, 0 different, 1 unsure. By these labels, the threshold is about 0.29; about 18 more labels would settle it|Save labels (2)|2 labels loaded, 2 lines are not labels")
+	says("1 same, 0 different, 1 unsure. By these labels, the threshold is about 0.29; about 18 more labels would settle it|Save labels (2)|2 labels loaded, 2 invalid lines skipped")
 	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{two}))
-	says("0 same, 0 different, 1 unsure; 1 to be judged again|Save labels (1)|1 labels loaded; the labels of 1 pairs disagree")
+	says("0 same, 0 different, 1 unsure; 1 to label again|Save labels (1)|1 label loaded; 1 pair with conflicting labels")
 	if got := eval[string](t, ctx, `[...document.querySelectorAll(".mark")].map((e) => e.textContent).join()`); got != "labels disagree" {
 		t.Errorf("the list says %q", got)
 	}
 	chromedp.Run(ctx, chromedp.Click("#different"))
-	says("0 same, 1 different, 1 unsure. By these labels, the threshold is about 0.77; about 18 more labels would settle it|Save labels (2)|1 labels loaded; the labels of 1 pairs disagree")
+	says("0 same, 1 different, 1 unsure. By these labels, the threshold is about 0.77; about 18 more labels would settle it|Save labels (2)|1 label loaded; 1 pair with conflicting labels")
 }
 
 // TestPolicy: a script that somebody smuggles into the page does not run.

@@ -97,7 +97,7 @@ func parseAny(text []byte) (Value, error) {
 		if _, err = d.Token(); err == io.EOF {
 			return v, nil
 		}
-		err = fmt.Errorf("not JSON: something stands behind the value")
+		err = fmt.Errorf("not JSON: unexpected data after the value")
 	}
 	return nil, err
 }

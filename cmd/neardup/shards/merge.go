@@ -71,7 +71,7 @@ func (p *Parts) writeLinks(s options.Shard, outs *cli.Outputs, stderr io.Writer)
 	for _, x := range links {
 		b = binary.LittleEndian.AppendUint32(b, x)
 	}
-	fmt.Fprintf(stderr, "neardup: %d links\n", len(links)/2)
+	fmt.Fprintf(stderr, "neardup: %s\n", cli.Count(len(links)/2, "link", "links"))
 	return p.write(s, linksFile, b, outs)
 }
 

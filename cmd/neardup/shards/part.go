@@ -101,7 +101,7 @@ func (d *partDocument) append(b []byte) []byte {
 }
 
 // errPart is the error of bytes that are no part.
-var errPart = errors.New("this is no part of a call with --shard, or it is damaged")
+var errPart = errors.New("this was not written by a run with --shard, or it is damaged")
 
 // decode reads what append appended, and returns the rest.
 func (d *partDocument) decode(b []byte) (rest []byte, err error) {
@@ -180,7 +180,7 @@ func checkShared(sources []input.Source) error {
 	for i := range sources {
 		switch s := &sources[i]; {
 		case s.Err == nil && !s.Regular():
-			return fmt.Errorf("%s: with --shard an input must be an ordinary file, which each process can read", s.Path)
+			return fmt.Errorf("%s: with --shard an input must be a regular file, so that each process can read it", s.Path)
 		case !utf8.ValidString(s.Path):
 			return fmt.Errorf("%q: with --shard the path of an input must be UTF-8", s.Path)
 		}
@@ -216,7 +216,7 @@ func (p *part) checkDir() error {
 	was, err := readPart(p.dir)
 	switch {
 	case err == nil && (was.Shard != p.Shard || !was.isOfOneCall(p)):
-		return fmt.Errorf("%s has shard %s of another call; name another directory, or remove this one", p.dir, was.Shard)
+		return fmt.Errorf("%s has shard %s of another run; name another directory, or remove this one", p.dir, was.Shard)
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
@@ -242,7 +242,7 @@ func (w *partWriter) add(some []load.Taken) error {
 func (w *partWriter) addOne(d *load.Taken) error {
 	t := d.Text
 	if uint64(len(t)) > math.MaxUint32 {
-		return fmt.Errorf("a text of %d bytes", len(t))
+		return fmt.Errorf("the text has %d bytes, which is too long", len(t))
 	}
 	p := partPlace{d.Source, d.Line, uint32(len(t)), uint32(xxh3.HashString(t))}
 	w.buf = binary.LittleEndian.AppendUint32(w.buf[:0], uint32(p.Source))
@@ -308,7 +308,7 @@ func readPart(dir string) (*part, error) {
 		return nil, fmt.Errorf("%s:1: %w", path, errPart)
 	}
 	if p.Version != partVersion {
-		return nil, fmt.Errorf("%s:1: %w: part %d; this program reads %d", path, neardup.ErrVersion, p.Version, partVersion)
+		return nil, fmt.Errorf("%s:1: %w: format %d; this program reads format %d", path, neardup.ErrVersion, p.Version, partVersion)
 	}
 	return p, nil
 }
@@ -423,6 +423,6 @@ func Write(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter, outs
 	if err := w.end(c); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Log.Notes, "neardup: shard %s has %d documents, in %s\n", o.Shard, w.Documents, o.PartDir)
+	fmt.Fprintf(c.Log.Notes, "neardup: shard %s has %s, in %s\n", o.Shard, cli.Count(w.Documents, "document", "documents"), o.PartDir)
 	return nil
 }

@@ -58,9 +58,9 @@ func ReadParts(dirs []string) (*Parts, error) {
 		}
 		switch at := q.Shard.Number - 1; {
 		case len(p.of) != q.Shard.Of:
-			return nil, fmt.Errorf("%s is one of %d shards, and there are others of %d", dir, q.Shard.Of, len(p.of))
+			return nil, fmt.Errorf("%s is one of %d shards, but another directory is one of %d", dir, q.Shard.Of, len(p.of))
 		case p.of[at] != nil:
-			return nil, fmt.Errorf("%s and %s have the same shard, %s", p.of[at].dir, dir, q.Shard)
+			return nil, fmt.Errorf("%s and %s both have shard %s", p.of[at].dir, dir, q.Shard)
 		default:
 			p.of[at] = q
 		}
@@ -173,10 +173,10 @@ func (p *Parts) read(s options.Shard, name, mark string) ([]byte, error) {
 	}
 	content, ok := sealed.Open(b, mark)
 	if !ok || len(content) < 8 {
-		return nil, fmt.Errorf("%s: %w; remove the file, and it is made again", path, errPart)
+		return nil, fmt.Errorf("%s: %w; delete the file, so that it is made again", path, errPart)
 	}
 	if binary.LittleEndian.Uint64(content) != p.key {
-		return nil, fmt.Errorf("%s: %w: it is of other parts", path, os.ErrNotExist)
+		return nil, fmt.Errorf("%s: %w: it belongs to other shards", path, os.ErrNotExist)
 	}
 	return content[8:], nil
 }

@@ -91,7 +91,7 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 	}
 	shared, err := c.compare(a, b)
 	if text := fmt.Sprintf("%.4f", shared); text != row.Shared {
-		what = fmt.Sprintf("it has %s of the words in common with %s, and the audit says %s", text, row.Kept, row.Shared)
+		what = fmt.Sprintf("it has %s of the words in common with %s, but the audit says %s", text, row.Kept, row.Shared)
 	} else if shared < least {
 		what = fmt.Sprintf("it has only %s of the words in common with %s", text, row.Kept)
 	}

@@ -355,7 +355,7 @@ func checkCell(text string) error {
 		return fmt.Errorf("a cell of a workbook has at most %d characters", mostCell)
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0xFFFE || r == 0xFFFF }) {
-		return fmt.Errorf("there is a control character, which a workbook cannot have")
+		return fmt.Errorf("the text has a control character, which a workbook cannot contain")
 	}
 	return nil
 }

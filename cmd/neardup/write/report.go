@@ -149,7 +149,7 @@ func (p *page) showDocs() {
 		doc, root := p.Doc(n), p.Groups.Of(n)
 		shown := review.Doc{ID: doc.ID, At: p.At(doc.Place), Size: int(sizes[root]), Kept: n == root}
 		if doc.Place == input.NoPlace {
-			shown.At = "of an earlier call"
+			shown.At = "from an earlier run"
 		}
 		if shown.Size > 1 {
 			if groups[root] == 0 {

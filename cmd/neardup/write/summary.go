@@ -106,7 +106,7 @@ func (r *Results) summarizeExact(s *Summary) {
 	s.Families = len(families)
 	for n, f := range families {
 		if n == mostFamilies {
-			s.said = append(s.said, fmt.Sprintf("and %d more forms", len(families)-n))
+			s.said = append(s.said, "and "+cli.Count(len(families)-n, "more form", "more forms"))
 			break
 		}
 		what := ""
@@ -141,19 +141,19 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 	}
 	and := ""
 	if !r.Options.Method.ByContent {
-		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", s.described)
+		and = " (different metadata counts too; " + cli.Count(s.described, "document has", "documents have") + " metadata)"
 	}
-	fmt.Fprintf(w, "%d documents, %d different texts%s\n", s.Documents, s.Texts, and)
+	fmt.Fprintf(w, "%s, %s%s\n", cli.Count(s.Documents, "document", "documents"), cli.Count(s.Texts, "different text", "different texts"), and)
 	if s.Old > 0 {
-		fmt.Fprintf(w, "%d old documents to compare with\n", s.Old)
+		fmt.Fprintln(w, cli.Count(s.Old, "old document", "old documents"), "to compare with")
 	}
-	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents remain without them\n", s.Duplicates, s.Groups, s.Left)
+	fmt.Fprintf(w, "%s in %s; %s without them\n", cli.Count(s.Duplicates, "duplicate", "duplicates"), cli.Count(s.Groups, "group", "groups"), cli.Count(s.Left, "document remains", "documents remain"))
 	for _, line := range s.said {
 		fmt.Fprintln(w, line)
 	}
 	r.sayMissing(w, &s)
 	if s.Bad > 0 {
-		fmt.Fprintf(w, "%d lines or files were skipped\n", s.Bad)
+		fmt.Fprintf(w, "lines or files skipped: %d\n", s.Bad)
 	}
 	mb := float64(s.Bytes) / 1e6
 	fmt.Fprintf(w, "%.1f MB of text in %.2f s, %.0f MB/s\n", mb, s.Seconds, mb/s.Seconds)
@@ -176,19 +176,19 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 // sayMissing says how many texts there are that are none, or have nothing to compare.
 func (r *Results) sayMissing(w io.Writer, s *Summary) {
 	if s.Blank > 0 {
-		fmt.Fprintf(w, "%d documents have no text: they are kept, and do not count as duplicates of each other\n", s.Blank)
+		fmt.Fprintln(w, cli.Count(s.Blank, "document has no text: it is kept", "documents have no text: they are kept, and do not count as duplicates of each other"))
 	}
 	if r.Read.Repeated > 0 {
-		fmt.Fprintf(w, "%d documents were dropped because another one has the same id\n", r.Read.Repeated)
+		fmt.Fprintln(w, cli.Count(r.Read.Repeated, "document was", "documents were"), "dropped because another one has the same id")
 	}
 	if r.Read.Dropped > 0 {
-		fmt.Fprintf(w, "%d documents without text were dropped\n", r.Read.Dropped)
+		fmt.Fprintln(w, cli.Count(r.Read.Dropped, "document without text was dropped", "documents without text were dropped"))
 	}
 	if s.Empty > 0 {
 		also := ", if their metadata are equal too"
 		if r.Options.Method.ByContent {
 			also = ""
 		}
-		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", s.Empty, also)
+		fmt.Fprintf(w, "%s no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", cli.Count(s.Empty, "text has", "texts have"), also)
 	}
 }

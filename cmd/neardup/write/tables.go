@@ -93,7 +93,7 @@ func ReadClusters(path string, use func(id, kept string) error) error {
 	return output.ReadTable(path, []string{"id", "kept"}, func(_ int32, row map[string]string) error {
 		kept, ok := row["kept"]
 		if !ok {
-			return errors.New("not two ids, as --groups writes them")
+			return errors.New("not a row with two ids, as --groups writes it")
 		}
 		return use(row["id"], kept)
 	})

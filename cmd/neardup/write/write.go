@@ -77,7 +77,7 @@ func checkFormats(c *corpus.Corpus, o *options.Writing) error {
 func Check(c *corpus.Corpus, o *options.Writing) error {
 	for _, path := range o.Paths() {
 		if folder := filepath.Dir(path); path != "" && path != "-" && !cli.Exists(folder) {
-			return fmt.Errorf("%s: there is no folder %s", path, folder)
+			return fmt.Errorf("%s: the folder %s does not exist", path, folder)
 		}
 	}
 	return checkFormats(c, o)

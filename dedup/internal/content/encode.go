@@ -51,7 +51,7 @@ func Encode(words []uint64, s *Stored) []uint64 {
 }
 
 // errStored is the error of words or texts that are not those of a document.
-var errStored = errors.New("this is no document")
+var errStored = errors.New("this is not a document")
 
 // Decode is the inverse of Encode. [Document.Load] gives the document its signatures.
 func Decode(words []uint64) (s Stored, err error) {

@@ -50,13 +50,13 @@ func (t *Table) IsFirst(a, b Mask) bool {
 func Check(width, blocks, k int) error {
 	switch {
 	case width != 64 && width != 128:
-		return fmt.Errorf("fingerprints of %d bits; there are those of 64 and of 128", width)
+		return fmt.Errorf("fingerprints of %d bits; they must have 64 or 128", width)
 	case k < 0 || k >= width:
 		return fmt.Errorf("distance %d; it must be from 0 to %d", k, width-1)
 	case blocks <= k || blocks > width:
 		return fmt.Errorf("%d blocks for distance %d; there must be from %d to %d", blocks, k, k+1, width)
 	case hamming.Binomial(blocks, k) > MostTables:
-		return fmt.Errorf("%d blocks for distance %d are %d tables; %d are the most", blocks, k, hamming.Binomial(blocks, k), MostTables)
+		return fmt.Errorf("%d blocks for distance %d need %d tables; at most %d are possible", blocks, k, hamming.Binomial(blocks, k), MostTables)
 	}
 	return nil
 }

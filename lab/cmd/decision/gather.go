@@ -35,15 +35,15 @@ var quantities = [...]quantity{
 	{"runs of characters, if short", "ShortCharacters", true, [3]bool{true, true, false}},
 	{"changes at the beginning", "Beginning", true, [3]bool{true, true, false}},
 	{"changes anywhere", "Anywhere", true, [3]bool{true, true, false}},
-	{"other figures in both, if short", "FiguresInBoth", true, [3]bool{true, false, false}},
-	{"other figures in one, if short", "FiguresInOne", true, [3]bool{true, false, false}},
+	{"unmatched numbers in both, if short", "FiguresInBoth", true, [3]bool{true, false, false}},
+	{"unmatched numbers in one, if short", "FiguresInOne", true, [3]bool{true, false, false}},
 	{"a word replaced throughout", "Replaced", true, [3]bool{true, true, true}},
 	{"nearly a copy", "NearCopy", true, [3]bool{true, false, false}},
 	{"longest change", "Longest", true, [3]bool{true, false, false}},
-	{"places of change", "Scatter", true, [3]bool{true, false, false}},
+	{"number of changed places", "Scatter", true, [3]bool{true, false, false}},
 	{"runs of words that few neighbours have", "LocalRuns", false, [3]bool{true, false, true}},
 	{"runs of characters that few neighbours have", "LocalCharacters", false, [3]bool{true, false, false}},
-	{"others about as close", "Crowd", false, [3]bool{true, false, true}},
+	{"other texts about as close", "Crowd", false, [3]bool{true, false, true}},
 }
 
 // A vector has the values of the quantities.

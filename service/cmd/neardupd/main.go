@@ -35,19 +35,19 @@ import (
 // Flags are those of the program.
 type flags struct {
 	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Directory of the collections. It is created if it does not exist."`
-	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, everybody in the network can connect: use tokens and TLS then (${default})."`
-	Tokens      string        `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. It is read again after SIGHUP. Without it everybody may do everything."`
+	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, anyone on the network can connect; then use tokens and TLS (${default})."`
+	Tokens      string        `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. SIGHUP reloads it. Without it, everyone has full access."`
 	TLSCert     string        `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
-	TLSKey      string        `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"Its key."`
-	Store       []string      `placeholder:"NAME=URL" sep:"none" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. A flag can be seen in the list of processes; NEARDUPD_STORE in the environment, with as many separated by spaces, cannot."`
-	Host        []string      `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, since pages of other sites could send them."`
-	Memory      int64         `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
-	MaxBody     int64         `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
+	TLSKey      string        `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"The key of the certificate, in PEM."`
+	Store       []string      `placeholder:"NAME=URL" sep:"none" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. A flag can be seen in the list of processes; NEARDUPD_STORE in the environment, with several stores separated by spaces, cannot."`
+	Host        []string      `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, because pages of other sites could send them."`
+	Memory      int64         `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is kept in files. The default is half of the memory of the machine."`
+	MaxBody     int64         `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may be four times as large (${default})."`
 	Concurrent  int           `default:"64" help:"How many requests to process at a time; others get 503 (${default})."`
-	Connections int           `default:"4096" help:"How many connections are open at a time; others wait (${default})."`
-	Rate        float64       `help:"How many requests a token or an address may make in a second; others get 429. Without it, any number."`
+	Connections int           `default:"4096" help:"How many connections may be open at a time; others wait (${default})."`
+	Rate        float64       `help:"How many requests a token or an address may make per second; others get 429. By default there is no limit."`
 	Timeout     time.Duration `default:"20s" help:"How long a request may take (${default})."`
-	OpenAPI     bool          `name:"openapi" help:"Print the OpenAPI description, and end."`
+	OpenAPI     bool          `name:"openapi" help:"Print the OpenAPI description, and exit."`
 }
 
 func main() {
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 		return err
 	}
 	if (f.TLSCert == "") != (f.TLSKey == "") {
-		return errors.New("--tls-cert and --tls-key belong together")
+		return errors.New("--tls-cert and --tls-key must be used together")
 	}
 	if f.Connections < 1 {
 		return errors.New("--connections must be 1 or more")
@@ -162,9 +162,9 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 			return err
 		case <-again:
 			if err := s.ReloadTokens(); err != nil {
-				log.Error("the tokens stay as they were", "error", err)
+				log.Error("cannot reload the tokens; the old ones stay in use", "error", err)
 			} else {
-				log.Info("tokens read again")
+				log.Info("tokens reloaded")
 			}
 		case <-ctx.Done():
 			s.Stop()

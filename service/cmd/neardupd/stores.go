@@ -164,7 +164,7 @@ func open[V any](ctx context.Context, where, collection string, scheme blockstor
 		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
 		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, table, scheme, version)
 	}
-	return nil, fmt.Errorf("there is no kind of store %q", u.Scheme)
+	return nil, fmt.Errorf("unknown kind of store %q", u.Scheme)
 }
 
 // mysqlDSN returns the data source name of the MySQL driver for a URL.

@@ -28,9 +28,9 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	isCheck := flag.Bool("check", false, "check how often the encodings of the texts are found")
+	isCheck := flag.Bool("check", false, "check how often the encodings of the texts are detected")
 	pieces := flag.Int("pieces", 50, "with -check, how many pieces of each text are taken")
-	verbose := flag.Bool("v", false, "with -check, print what is read wrong")
+	verbose := flag.Bool("v", false, "with -check, print what is read incorrectly")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("usage: letters [-check] DIR")
@@ -45,8 +45,8 @@ func main() {
 		log.Fatal(err)
 	}
 	out := bufio.NewWriter(os.Stdout)
-	fmt.Fprintln(out, "# How likely letters are behind each other, made by the program in input/letters. A language and its encodings; then -8 ln p, and the pairs")
-	fmt.Fprintln(out, "# of letters that have it: the second one behind the first, where _ is none. A letter alone is one behind any.")
+	fmt.Fprintln(out, "# How likely letters are to follow each other, made by the program in input/letters. A language and its encodings; then -8 ln p, and the pairs")
+	fmt.Fprintln(out, "# of letters that have it: the second one after the first, where _ is none. A letter alone is one after any.")
 	for line := range strings.Lines(string(list)) {
 		language, encodings, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		if encodings == "" {
