@@ -625,3 +625,54 @@ func TestPinned(t *testing.T) {
 		t.Errorf("the digest is %#x", digest)
 	}
 }
+
+// TestHasAny compares with a look at each number.
+func TestHasAny(t *testing.T) {
+	b := make(bitset, 7)
+	for _, n := range []uint64{3, 63, 64, 200, 383, 447} {
+		b.add(n)
+	}
+	for from := range uint64(448) {
+		for to := from; to <= 448; to++ {
+			want := false
+			for n := from; n < to; n++ {
+				want = want || b.has(n)
+			}
+			if b.hasAny(from, to) != want {
+				t.Fatalf("from %d to %d: not %t", from, to, want)
+			}
+		}
+	}
+}
+
+// TestProgress: each stage is told to its end.
+func TestProgress(t *testing.T) {
+	last, stages := map[string]float64{}, []string{}
+	f, err := New[int](Options{Length: Length{Words: 3}, Progress: func(stage string, done float64) {
+		if _, ok := last[stage]; !ok {
+			stages = append(stages, stage)
+		}
+		if done < last[stage] {
+			t.Errorf("%s: %v after %v", stage, done, last[stage])
+		}
+		last[stage] = done
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 500 {
+		if err := f.Add(i, fmt.Sprintf("these are the words of number %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range f.Passages(context.Background()) {
+	}
+	if len(stages) < 3 {
+		t.Errorf("the stages are %q", stages)
+	}
+	for stage, done := range last {
+		if done != 1 {
+			t.Errorf("%s ends at %v", stage, done)
+		}
+	}
+}

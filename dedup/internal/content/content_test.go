@@ -332,6 +332,31 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestUsed: contents whose digests begin alike are in the order of Compare.
+func TestUsed(t *testing.T) {
+	m := NewMaker(&neardup.Fingerprinter{})
+	s := NewStore(m, 1<<20)
+	var texts []string
+	for i := range 40 {
+		texts = append(texts, fmt.Sprintf("text %d is this one", i*7%40))
+	}
+	addSome(t, s, m, texts, map[uint32]int{}, map[uint32]string{})
+	for slot := range uint32(s.Len()) {
+		s.entries.Change(slot).digest = uint64(slot%3) << 32
+	}
+	used := s.Used(m)
+	if len(used) != len(texts) {
+		t.Fatalf("%d contents", len(used))
+	}
+	for i, slot := range used[1:] {
+		last := used[i]
+		x, y := s.At(last), s.At(slot)
+		if last%3 > slot%3 || last%3 == slot%3 && m.Compare(&x, &y) >= 0 {
+			t.Errorf("slot %d is before slot %d", last, slot)
+		}
+	}
+}
+
 // TestDecodeTwice: stored terms are invalid if two of them have the same feature.
 func TestDecodeTwice(t *testing.T) {
 	twice := encodeOwn(neardup.Vector{{Feature: 7, Weight: 1}, {Feature: 7, Weight: 1}}, nil)

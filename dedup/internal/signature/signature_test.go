@@ -28,6 +28,23 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// TestFeatures: one feature is enough for a signature, and none has none.
+func TestFeatures(t *testing.T) {
+	s := &Signer{}
+	for n, want := range []bool{false, true, true} {
+		of := s.Features(func(yield func(uint64) bool) {
+			for key := range uint64(n) {
+				if !yield(key) {
+					return
+				}
+			}
+		})
+		if of.Has != [Levels]bool{Long: want} {
+			t.Errorf("%d features: %v", n, of.Has)
+		}
+	}
+}
+
 // TestAgreement compares with counting, and with the similarity of the features.
 func TestAgreement(t *testing.T) {
 	t.Parallel()
