@@ -521,3 +521,16 @@ func TestSeededHash(t *testing.T) {
 		t.Errorf("mean distance %v", mean)
 	}
 }
+
+// TestReadFingerprintsStops: the error of the function that takes them ends the reading.
+func TestReadFingerprintsStops(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteFingerprints(&b, "v", entriesOf(map[string]Fingerprint64{"a": 1, "b": 2})); err != nil {
+		t.Fatal(err)
+	}
+	full, calls := errors.New("full"), 0
+	err := ReadFingerprints(&b, "v", func(string, Fingerprint64) error { calls++; return full })
+	if !errors.Is(err, full) || calls != 1 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+}

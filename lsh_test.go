@@ -1136,3 +1136,18 @@ func TestSignatureSearchAsItWas(t *testing.T) {
 		t.Errorf("%d signatures", ix.Len())
 	}
 }
+
+// TestBandingRange: a similarity out of range is a mistake of the caller's.
+func TestBandingRange(t *testing.T) {
+	for _, similarity := range []float64{-0.01, 1.01, math.NaN()} {
+		if panics(func() { (Banding{32, 4}).Probability(similarity) }) == "" {
+			t.Errorf("%v: no panic", similarity)
+		}
+	}
+	if p := (Banding{32, 4}).Probability(0); p != 0 {
+		t.Errorf("nothing in common: %v", p)
+	}
+	if p := (Banding{32, 4}).Probability(1); p != 1 {
+		t.Errorf("equal sets: %v", p)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -809,5 +810,24 @@ func TestAreBelow(t *testing.T) {
 	}
 	if areBelow([]uint32{0, 3}, 3, 0) || areBelow([]uint32{0, 3}, 3, none) || areBelow([]uint32{none}, 3, 0) {
 		t.Error("numbers that are not below are right")
+	}
+}
+
+// TestSortByKey: long lists are sorted as short ones are, also if many keys begin alike.
+func TestSortByKey(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 9))
+	var room []uint64
+	for _, n := range []int{0, 1, 100, 1<<12 - 1, 1 << 12, 10_000} {
+		for _, keys := range []uint32{1, 300, 1 << 12, math.MaxUint32} {
+			list := make([]uint64, n)
+			for i := range list {
+				list[i] = uint64(rnd.Uint32N(keys))<<32 | uint64(i)
+			}
+			want := slices.Clone(list)
+			slices.Sort(want)
+			if list, room = sortByKey(list, room); !slices.Equal(list, want) {
+				t.Errorf("%d entries below %d are out of order", n, keys)
+			}
+		}
 	}
 }
