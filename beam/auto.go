@@ -26,8 +26,12 @@ import (
 //	answers     a component → its documents; a Deduplicator says the rest
 //
 // Most documents of most collections are linked with nobody. Their texts go no further than to where the components are.
+//
+// A digest is the key of a content. Links and labels name contents by it, so no text goes through the steps
+// that find the components.
 
-// autoOf finds the near-duplicates of documents.
+// autoOf finds the near-duplicates of documents. What it returns has nothing compared yet: groups and pairs
+// do that, each by itself.
 func autoOf(s beam.Scope, documents beam.PCollection, set settings) (of answering, notes beam.PCollection) {
 	s = s.Scope("neardup.auto")
 	signatures, byDigest, without := beam.ParDo3(s.Scope("sign"), &signFn{settings: set}, documents)
@@ -39,7 +43,8 @@ func autoOf(s beam.Scope, documents beam.PCollection, set settings) (of answerin
 	return answering{beam.GroupByKey(s.Scope("components"), inComponents), set}, beam.Flatten(s, without, crowds)
 }
 
-// signFn makes signatures. It emits them and the documents by digest.
+// signFn makes signatures. It emits them and the documents by digest. The signer is made by Setup, since
+// only exported fields of a DoFn go to the workers.
 type signFn struct {
 	settings
 	signer *shard.Signer
@@ -59,6 +64,7 @@ func (fn *signFn) ProcessElement(d Document, signed, byDigest func(digest, value
 		return err
 	}
 	if sig.IsEmpty() {
+		// A Deduplicator would find nothing for it either, so it takes no part in the rest.
 		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept, and has no near-duplicates"})
 		return nil
 	}
@@ -68,19 +74,23 @@ func (fn *signFn) ProcessElement(d Document, signed, byDigest func(digest, value
 		return err
 	}
 	signed(digest, b)
+	// Raw is not needed to compare; NearDuplicates has it from the documents themselves.
 	byDigest(digest, encodeDocument(Document{ID: d.ID, Text: d.Text}))
 	return nil
 }
 
-// anyOf returns one of two equal signatures.
+// anyOf returns one of two equal signatures. Contents with equal digests have equal signatures, so a runner
+// may combine them in any order, and before the shuffle.
 func anyOf(a, _ []byte) []byte { return a }
 
-// spreadSignature puts a content into its buckets.
+// spreadSignature puts a content into its buckets. A bucket gets the digest and the entry only, not the
+// signature.
 func spreadSignature(digest, signature []byte, emit func(bucket, member []byte)) error {
 	var sig shard.Signature
 	if _, err := sig.Decode(signature); err != nil {
 		return err
 	}
+	// EachBucket cannot be stopped, so the first error is remembered.
 	var failed error
 	sig.EachBucket(func(b shard.Bucket, e shard.Entry) {
 		member, err := e.AppendBinary(slices.Clip(digest))
@@ -98,7 +108,10 @@ var (
 	componentSizes = beam.NewDistribution("neardup", "documents of a component")
 )
 
-// linkBucket links the contents of a bucket. A crowd goes through it one by one.
+// linkBucket links the contents of a bucket. Up to shard.MostEntries of them are compared, each with each,
+// as the Deduplicator would do. If there are more, all of them matter to each other: each is linked with
+// the first one, so a crowd gives as many links as it has contents, and no more than MostEntries of it are
+// in memory. Which one comes first depends on the runner, but the component does not.
 func linkBucket(ctx context.Context, bucket []byte, members func(*[]byte) bool, link func(a, edge []byte), note func(Note)) error {
 	if len(bucket) != 8 {
 		return errTruncated
@@ -137,7 +150,9 @@ func linkBucket(ctx context.Context, bucket []byte, members func(*[]byte) bool, 
 	return nil
 }
 
-// gatherComponents emits the documents of a digest by component, unless they are one that nobody is linked with.
+// gatherComponents emits the documents of a digest by component, unless they are one that nobody is linked
+// with. Documents with equal contents have one digest and no link, and need a component too. So the first
+// one waits until there is a second one.
 func gatherComponents(digest []byte, documents, labels func(*[]byte) bool, emit func(root, document []byte)) {
 	root := digest
 	isLinked := labels(&root)
@@ -155,7 +170,8 @@ func gatherComponents(digest []byte, documents, labels func(*[]byte) bool, emit 
 	}
 }
 
-// answering is components of documents, which can be asked several things.
+// answering is components of documents, which can be asked several things. Each question makes the
+// Deduplicators anew, because a pipeline cannot keep them between two steps.
 type answering struct {
 	components beam.PCollection // root → documents
 	set        settings
@@ -180,7 +196,8 @@ func (s *settings) dedup() (dedup.Options, error) {
 	return dedup.Options{Fingerprinter: *f, Similarity: s.Similarity, Probability: s.Probability, Bias: s.Bias, Kinds: s.Kinds, Memory: s.Memory}, nil
 }
 
-// component returns a Deduplicator with the documents of a component, by numbers, and their ids.
+// component returns a Deduplicator with the documents of a component, by numbers, and their ids. All of
+// them are in one process. What does not fit into Memory goes to temporary files.
 func (s *settings) component(ctx context.Context, documents func(*[]byte) bool) (d *dedup.Deduplicator[int], ids []string, err error) {
 	o, err := s.dedup()
 	if err != nil {
@@ -206,7 +223,8 @@ func (s *settings) component(ctx context.Context, documents func(*[]byte) bool) 
 	return d, ids, cmp.Or(failed, err)
 }
 
-// groupFn groups the documents of a component.
+// groupFn groups the documents of a component. Groups and families come from one Deduplicator, so its
+// documents are compared once for both.
 type groupFn struct{ settings }
 
 func (fn *groupFn) ProcessElement(ctx context.Context, _ []byte, documents func(*[]byte) bool, member func(Member), family func(Family)) error {
@@ -226,6 +244,7 @@ func (fn *groupFn) ProcessElement(ctx context.Context, _ []byte, documents func(
 			member(Member{ID: ids[m], Keep: ids[g.Keep]})
 		}
 	}
+	// This costs little after Groups, which has found the pairs.
 	families, err := d.Families(ctx)
 	for _, f := range families {
 		family(familyOf(f, ids))
@@ -233,7 +252,8 @@ func (fn *groupFn) ProcessElement(ctx context.Context, _ []byte, documents func(
 	return err
 }
 
-// familyOf returns a family with its members by their ids.
+// familyOf returns a family with its members by their ids. The members are sorted, since a Deduplicator has
+// them in the order in which they came.
 func familyOf(f dedup.Family[int], ids []string) Family {
 	order := make([]int, len(f.Members))
 	for i := range order {
@@ -250,7 +270,7 @@ func familyOf(f dedup.Family[int], ids []string) Family {
 	return of
 }
 
-// pairFn finds the pairs of a component.
+// pairFn finds the pairs of a component. It yields the same pairs that groupFn has used, found once more.
 type pairFn struct{ settings }
 
 func (fn *pairFn) ProcessElement(ctx context.Context, _ []byte, documents func(*[]byte) bool, emit func(Pair)) error {
@@ -268,7 +288,8 @@ func (fn *pairFn) ProcessElement(ctx context.Context, _ []byte, documents func(*
 	return nil
 }
 
-// checkAuto returns an error unless the settings are right for the method Auto.
+// checkAuto returns an error unless the settings are right for the method Auto. It asks package dedup,
+// which knows what is allowed.
 func (s *settings) checkAuto() error {
 	o, err := s.dedup()
 	if err != nil {

@@ -29,10 +29,14 @@ import (
 const starChunk = 1 << 16
 
 // componentsOf returns for each vertex of edges the smallest vertex of its component: vertex → root.
+// Vertices without edges are not among them. Any rounds and any chunk give the same result; chunk is a
+// parameter for tests.
 func componentsOf(s beam.Scope, edges beam.PCollection, rounds, chunk int) (labels beam.PCollection) {
 	s = s.Scope("neardup.components")
 	edges = beam.ParDo(s, bareEdge, edges)
 	for range rounds {
+		// A large star needs all neighbours of a vertex, so each edge goes to both ends. A small star needs
+		// the smaller ones only, and edges have the larger end first.
 		edges = beam.ParDo(s, &starFn{true, chunk}, beam.GroupByKey(s, beam.ParDo(s, bothWays, edges)))
 		edges = beam.ParDo(s, &starFn{false, chunk}, beam.GroupByKey(s, edges))
 	}
@@ -41,7 +45,8 @@ func componentsOf(s beam.Scope, edges beam.PCollection, rounds, chunk int) (labe
 	return beam.ParDo(s, lastLabels, beam.CoGroupByKey(s, first, joined))
 }
 
-// bareEdge forgets how near the ends of an edge are, and puts the larger one first.
+// bareEdge forgets how near the ends of an edge are, and puts the larger one first, as all edges between
+// the steps have it.
 func bareEdge(a, edge []byte) ([]byte, []byte, error) {
 	d := decoder{b: edge}
 	b := d.bytes()
@@ -99,6 +104,7 @@ func (fn *starFn) ProcessElement(u []byte, neighbours func(*[]byte) bool, emit f
 				last = v
 			}
 		}
+		// The vertex itself moves to the smallest one too, or its component would lose it.
 		if !fn.Large && !linked {
 			emit(u, m)
 			linked = true
@@ -106,7 +112,8 @@ func (fn *starFn) ProcessElement(u []byte, neighbours func(*[]byte) bool, emit f
 	}, emit)
 }
 
-// labelFn emits the label of a vertex u, and its edges between different labels.
+// labelFn emits the label of a vertex u, and its edges between different labels. Where a component is a
+// star, no edge is left, so usually nothing goes to joinLabels.
 type labelFn struct{ Chunk int }
 
 func (fn *labelFn) ProcessElement(u []byte, neighbours func(*[]byte) bool, label func(label, vertex []byte), rest func(one int, edge []byte)) {
@@ -133,7 +140,9 @@ func (fn *labelFn) ProcessElement(u []byte, neighbours func(*[]byte) bool, label
 	}
 }
 
-// joinLabels emits the root of every label of the edges, on one worker.
+// joinLabels emits the root of every label of the edges, on one worker. It takes memory for the edges that
+// are left. Labels are sorted, so the smallest one of a component is the root, as it is after enough
+// rounds.
 func joinLabels(_ int, edges func(*[]byte) bool, emit func(label, root []byte)) error {
 	var ends [][2]string
 	var names []string
@@ -170,7 +179,7 @@ func joinLabels(_ int, edges func(*[]byte) bool, emit func(label, root []byte)) 
 	return nil
 }
 
-// lastLabels emits the root of every vertex.
+// lastLabels emits the root of every vertex. Most labels are final, and have no other root.
 func lastLabels(label []byte, vertices, roots func(*[]byte) bool, emit func(vertex, root []byte)) {
 	root := label
 	roots(&root)

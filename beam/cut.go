@@ -20,6 +20,9 @@ import (
 //
 // What is packed, and a text, is one part. So is Parquet where a file system reads only forwards, as Beam's gs:// and
 // s3:// do.
+//
+// Parts keep to what the cut has seen. If a file has become shorter when a part of it is read, that is an
+// error, since documents would be missing otherwise.
 
 // partSize is about how many bytes of a file a worker reads at once: the size of the blocks of Beam's textio.
 const partSize = 64 << 20
@@ -28,8 +31,9 @@ const partSize = 64 << 20
 // before its part and throw it away, so the workers of 8 parts read the file 4.5 times in all.
 const mostForward = 8
 
-// A part is what a worker reads of a file: the bytes From to To of lines, of which the first has the number First (from
-// 1), or the rows From to To of Parquet. If To is 0, it is the whole file.
+// A part is what a worker reads of a file: the bytes From to To of lines, of which the first has the number
+// First (from 1), or the rows From to To of Parquet. If To is 0, it is the whole file. It is all that goes
+// to the worker that reads: the file must be there under the same path.
 type part struct {
 	Path     string
 	From, To int64
@@ -71,7 +75,8 @@ func (*matchFn) ProcessElement(ctx context.Context, pattern string, emit func(pa
 	return nil
 }
 
-// cutFn cuts a file into parts. Its sizes are equal, one for each pattern that matches it.
+// cutFn cuts a file into parts. Its sizes are equal, one for each pattern that matches it. Files that
+// several patterns match come once, so no document is read twice.
 type cutFn struct {
 	ReadOptions
 	Size int64 // about the bytes of a part
@@ -82,6 +87,7 @@ func (fn *cutFn) ProcessElement(ctx context.Context, path string, sizes func(*in
 	format, packed := fn.format(path)
 	var length int64
 	sizes(&length)
+	// Nobody can begin in the middle of a packed file, and a text is one document.
 	if length <= fn.Size || packed != "" || format == Text || format == "" {
 		emit(whole)
 		return nil
@@ -93,6 +99,7 @@ func (fn *cutFn) ProcessElement(ctx context.Context, path string, sizes func(*in
 	defer f.Close()
 	if format != Parquet {
 		size := fn.Size
+		// Each further part of such a file costs another reading of all that is before it.
 		if _, seeks := f.(io.Seeker); !seeks {
 			size = max(size, length/mostForward+1)
 		}
@@ -108,7 +115,8 @@ func (fn *cutFn) ProcessElement(ctx context.Context, path string, sizes func(*in
 	return nil
 }
 
-// cutLines cuts after the first end of a line behind each size bytes.
+// cutLines cuts after the first end of a line behind each size bytes. It counts the lines of the part on
+// the way, and holds one buffer, however long a line is.
 func cutLines(r io.Reader, p part, size int64, emit func(part)) error {
 	buffer := make([]byte, 1<<20)
 	at, line := int64(0), p.First // of the next byte
@@ -132,6 +140,7 @@ func cutLines(r io.Reader, p part, size int64, emit func(part)) error {
 			p.From, p.First = at, line
 		}
 		if err == io.EOF {
+			// The last line may have no end. After one that has, there is nothing left to emit.
 			if p.To = at; p.From < at {
 				emit(p)
 			}
@@ -143,7 +152,7 @@ func cutLines(r io.Reader, p part, size int64, emit func(part)) error {
 	}
 }
 
-// of returns the bytes of a part of lines.
+// of returns the bytes of a part of lines. A reader that cannot seek has to read what is before the part.
 func (p part) of(f io.Reader) (io.Reader, error) {
 	if p.To == 0 {
 		return f, nil
@@ -158,7 +167,8 @@ func (p part) of(f io.Reader) (io.Reader, error) {
 	return &exactly{f, p.To - p.From}, nil
 }
 
-// exactly reads as many bytes as there must be, and no more.
+// exactly reads as many bytes as there must be, and no more. A part that ends too early is an error and not
+// a shorter part: its documents would be missing without a note.
 type exactly struct {
 	from io.Reader
 	left int64

@@ -14,6 +14,12 @@ import (
 // This file has the elements of collections, and how they are stored between workers: strings with their
 // lengths in front, numbers as varints. Between the transforms of this package, keys and values are bytes, so
 // that runners in other languages pass them on as they are.
+//
+// Beam compares keys by their encoded bytes, and needs coders that always give the same ones. What is
+// encoded here is written in one way only.
+//
+// A change of a form needs no care for old data: nothing stores it longer than a job runs, and all workers
+// of a job have the same program.
 
 // A Document is an input. Ids should differ; documents with the same id are noted, and kept or dropped together.
 type Document struct {
@@ -21,7 +27,8 @@ type Document struct {
 	Raw      string // the line to write if the document is kept; "" means the id and the text, as JSON
 }
 
-// A Profile is what a document is compared by.
+// A Profile is what a document is compared by. Two documents with equal Data count as equal, so it must
+// depend on nothing else than what is compared.
 type Profile struct {
 	ID     string
 	Length int    // of the text, in characters
@@ -48,8 +55,8 @@ type Family struct {
 	Filled  []string // for each member, or empty
 }
 
-// A Note says what a reader of the results should know: Kind is one of the constants, ID is the document or the
-// place.
+// A Note says what a reader of the results should know: Kind is one of the constants, ID is the document or
+// the place. One document that cannot be read or compared gets a note, and does not end the job.
 type Note struct{ Kind, ID, Text string }
 
 // The kinds of notes.
@@ -60,7 +67,7 @@ const (
 	BadInput   = "bad input"   // a line, a row or a file could not be read, and was skipped
 )
 
-// An encoder appends fields to bytes.
+// An encoder appends fields to bytes. It is a value: each method returns the longer one, as append does.
 type encoder []byte
 
 func (e encoder) int(x int) encoder { return binary.AppendUvarint(e, uint64(x)) }
@@ -75,7 +82,9 @@ func (e encoder) value(x float64, distance int) encoder {
 	return e.float(x).uint64(uint64(distance))
 }
 
-// A decoder reads what an encoder wrote. After an error it returns zeros.
+// A decoder reads what an encoder wrote. After an error it returns zeros. So callers read all fields, and
+// look at err once. It trusts no length: nothing is allocated by a number before the bytes for it are there
+// (FuzzElements).
 type decoder struct {
 	b   []byte
 	err error
@@ -155,6 +164,7 @@ func decodeFamily(b []byte) (f Family, err error) {
 	d := decoder{b: b}
 	f.Form = d.text()
 	for _, to := range [2]*[]string{&f.Members, &f.Filled} {
+		// Each text takes at least a byte, so a number that is too large ends with the bytes.
 		for n := d.int(); n > 0 && d.err == nil; n-- {
 			*to = append(*to, d.text())
 		}
@@ -186,6 +196,8 @@ func decodeRank(d *decoder) rank { return rank{d.text(), d.int()} }
 
 // compare is negative if r is kept rather than q.
 func (r rank) compare(q rank, keepFirst bool) int {
+	// Ids decide in the end, so the order is the same wherever and in whatever order documents come. Only
+	// documents with the same id and length are equal in it.
 	if keepFirst {
 		return strings.Compare(r.id, q.id)
 	}

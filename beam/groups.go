@@ -16,16 +16,22 @@ import (
 // Chains are the connected components. For the other linkages, the vertices and edges of each component go to one
 // worker, which calls neardup.GroupPairs. Vertices are taken in the order of what to keep, so the result does not
 // depend on the order in which they come.
+//
+// A vertex is a content in NearDuplicates, and a document in Groups. Its key says nothing of what is kept,
+// so ranks go along with the members.
 
 // Groups makes groups of a PCollection<Pair> between the documents of a PCollection<Profile>, as a
-// PCollection<Member> that has every document of a group of two or more. Pairs may come from [Pairs] or from
-// elsewhere; a pair with an id that no profile has is an error. It panics if the options do not fit together.
+// PCollection<Member> that has every document of a group of two or more. Pairs may come from [Pairs] or
+// from elsewhere; a pair with an id that no profile has is an error. It panics if the options do not fit
+// together. A profile without Data may have pairs too: only its ID and Length count here.
 func Groups(s beam.Scope, profiles, pairs beam.PCollection, o Options) beam.PCollection {
 	set := o.parts()
 	s = s.Scope("neardup.Groups")
 	return groupsOf(s, beam.ParDo(s, profileRank, profiles), beam.ParDo(s, pairEdge, pairs), set)
 }
 
+// profileRank and pairEdge bring what a user has into the form that groupsOf takes from this package:
+// members and edges.
 func profileRank(p Profile) ([]byte, []byte) {
 	return []byte(p.ID), rank{p.ID, p.Length}.encode(nil)
 }
@@ -34,7 +40,9 @@ func pairEdge(p Pair) ([]byte, []byte) {
 	return []byte(p.A), encoder(nil).text(p.B).value(p.Similarity, p.Distance)
 }
 
-// groupsOf returns the groups of members, vertex → rank, whose vertices are joined by edges.
+// groupsOf returns the groups of members, vertex → rank, whose vertices are joined by edges. Components are
+// found first for every linkage, because no other linkage joins what is not connected. They say which edges
+// have to be on one worker.
 func groupsOf(s beam.Scope, members, edges beam.PCollection, set settings) beam.PCollection {
 	labels := componentsOf(s, edges, set.Rounds, starChunk)
 	if set.Linkage != neardup.SingleLinkage {
@@ -47,8 +55,8 @@ func groupsOf(s beam.Scope, members, edges beam.PCollection, set settings) beam.
 	return beam.ParDo(s, nameMembers, beam.CoGroupByKey(s, heads, inGroups))
 }
 
-// componentVertexFn keys the vertices that have edges by component. The rank of a vertex is that of its document to
-// keep.
+// componentVertexFn keys the vertices that have edges by component. The rank of a vertex is that of its
+// document to keep. The others are in no group with another vertex, so linkFn need not see them.
 type componentVertexFn struct{ settings }
 
 func (fn *componentVertexFn) ProcessElement(vertex []byte, labels, members func(*[]byte) bool, emit func(root, vertex []byte)) error {
@@ -72,7 +80,8 @@ func (fn *componentVertexFn) ProcessElement(vertex []byte, labels, members func(
 	return nil
 }
 
-// componentEdges keys edges by component.
+// componentEdges keys edges by component. Both ends of an edge are in one component, so the label of the
+// first end is enough.
 func componentEdges(a []byte, labels, edges func(*[]byte) bool, emit func(root, edge []byte)) {
 	var root, edge []byte
 	if !labels(&root) {
@@ -83,7 +92,8 @@ func componentEdges(a []byte, labels, edges func(*[]byte) bool, emit func(root, 
 	}
 }
 
-// linkFn groups the vertices of a component: vertex → vertex that represents its group.
+// linkFn groups the vertices of a component: vertex → vertex that represents its group. It has a whole
+// component in memory; [neardup.GroupPairs] keeps all its pairs.
 type linkFn struct{ settings }
 
 func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, emit func(vertex, root []byte)) error {
@@ -99,6 +109,8 @@ func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, e
 			return d.err
 		}
 	}
+	// Vertices get their numbers in the order of what to keep. So GroupPairs, which prefers small numbers,
+	// needs no order of its own, and the result does not depend on the order of the values.
 	slices.SortFunc(all, func(a, b vertex) int { return a.compare(b.rank, fn.KeepFirst) })
 	at := make(map[string]int, len(all))
 	for i, v := range all {
@@ -134,7 +146,9 @@ func certain(pairs []neardup.Pair[int]) iter.Seq2[neardup.Pair[int], error] {
 	}
 }
 
-// labelMembers keys members by the vertex that represents their group, and says whether they are of that vertex.
+// labelMembers keys members by the vertex that represents their group, and says whether they are of that
+// vertex. A vertex without a label has no edges, and represents itself. One without members is an end of a
+// pair that no profile has.
 func labelMembers(vertex []byte, members, labels func(*[]byte) bool, emit func(root, member []byte)) error {
 	root := vertex
 	labels(&root)
@@ -177,8 +191,9 @@ func decodeHead(b []byte) (h head, err error) {
 	return h, d.err
 }
 
-// headFn combines the members of a group to its head. The vertex that represents a group is kept, whatever the ranks of the others are; chains
-// have none.
+// headFn combines the members of a group to its head. The vertex that represents a group is kept, whatever
+// the ranks of the others are; chains have none. Heads of any parts of a group can be merged in any order,
+// so a runner may combine before the shuffle.
 type headFn struct{ settings }
 
 func (fn *headFn) CreateAccumulator() head { return head{} }
@@ -193,6 +208,7 @@ func (fn *headFn) AddInput(h head, member []byte) (head, error) {
 }
 
 func (fn *headFn) MergeAccumulators(a, b head) head {
+	// An empty head has no rank to compare.
 	if a.n == 0 || b.n == 0 {
 		if a.n == 0 {
 			return b
@@ -210,7 +226,8 @@ func (fn *headFn) MergeAccumulators(a, b head) head {
 
 func (fn *headFn) ExtractOutput(h head) []byte { return encodeHead(h) }
 
-// nameMembers emits the members of groups of two or more.
+// nameMembers emits the members of groups of two or more. Only here is it known whether a group has two
+// members: a content with several documents and no edges is a group too.
 func nameMembers(_ []byte, heads, members func(*[]byte) bool, emit func(Member)) error {
 	var b []byte
 	if !heads(&b) {

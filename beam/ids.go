@@ -6,8 +6,10 @@ import (
 
 // This file joins documents with the groups of their ids, and reports ids that several documents have.
 
-// keepDocuments emits the documents with an id that are to keep. If several documents have the id, they are kept if
-// one of them is to be kept.
+// keepDocuments emits the documents with an id that are to keep. If several documents have the id, all of
+// them are kept if one of them is to be kept: nobody can tell by the id which one a group means. That is so
+// if a group keeps the id, or if fewer members than documents have it, since then at least one document is
+// in no group. It holds all documents of an id in memory, which are few unless the ids are wrong.
 func keepDocuments(id []byte, documents, keeps func(*[]byte) bool, emit func(Document), note func(Note)) error {
 	drop, inGroups := true, 0
 	for keep := []byte(nil); keeps(&keep); inGroups++ {

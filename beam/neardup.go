@@ -10,6 +10,9 @@ import (
 )
 
 // This file has the whole way from documents to a cleaned collection.
+//
+// The texts go to where they are compared, or only their profiles do, and meet the results again by id at
+// the end. So each text goes through one shuffle that says whether it is kept, whatever the method.
 
 // Found is what [NearDuplicates] returns.
 type Found struct {
@@ -25,6 +28,7 @@ type Found struct {
 	// Notes is a PCollection<Note> of what a reader of the results should know.
 	Notes beam.PCollection
 
+	// These are for Pairs, which adds its steps to the pipeline only when it is called.
 	set                      settings
 	contents, members, edges beam.PCollection
 	auto                     answering
@@ -57,7 +61,9 @@ func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	return f
 }
 
-// isUnbounded reports whether a collection comes from an unbounded source. The SDK knows, but tells nobody: a collection is its node of the graph.
+// isUnbounded reports whether a collection comes from an unbounded source. The SDK knows, but tells nobody:
+// a collection is its node of the graph. Should a later SDK store it elsewhere, this reports false, and
+// TestUnbounded fails.
 func isUnbounded(c beam.PCollection) bool {
 	v := reflect.ValueOf(c)
 	if v.NumField() == 0 || v.Field(0).Type() != reflect.TypeFor[*graph.Node]() || v.Field(0).IsNil() {
@@ -75,6 +81,8 @@ func (f Found) Pairs(s beam.Scope) beam.PCollection {
 	return spell(s.Scope("neardup.Pairs"), f.members, f.edges, f.set)
 }
 
+// documentByID and memberByID make the keys of the last join. Repeated ids meet there, so that is where
+// they are noted.
 func documentByID(d Document) ([]byte, []byte) { return []byte(d.ID), encodeDocument(d) }
 
 func memberByID(m Member) ([]byte, []byte) { return []byte(m.ID), []byte(m.Keep) }

@@ -224,7 +224,8 @@ func (s *settings) jaccard() float64 {
 	return s.Similarity
 }
 
-// fingerprinter returns a new Fingerprinter.
+// fingerprinter returns a new Fingerprinter. A function that was not registered is an error. settings calls
+// this too, so the error comes when the pipeline is made, and not first on a worker.
 func (s *settings) fingerprinter() (*neardup.Fingerprinter, error) {
 	if s.Fingerprinter == "" {
 		return &neardup.Fingerprinter{}, nil

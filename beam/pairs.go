@@ -30,10 +30,15 @@ import (
 //
 // A bucket of more than HotBucket contents is split: each content gets a number of a part, by its hash, and two
 // parts make a tile. In a tile contents have their Data with them and are compared at once.
+//
+// Beam gives the values of a key in any order, and may run a step again after a failure. So steps depend on
+// the set of the values only: they sort where an order matters, and of several equal things take the one
+// that a rank or a key decides.
 
-// Pairs finds the near-duplicates among a PCollection<Profile>, as a PCollection<Pair>, each pair once. Documents
-// with equal profiles make pairs too: m of them make m(m−1)/2. Notes are a PCollection<Note> of hot buckets.
-// It panics if the options do not fit together.
+// Pairs finds the near-duplicates among a PCollection<Profile>, as a PCollection<Pair>, each pair once.
+// Documents with equal profiles make pairs too: m of them make m(m−1)/2. Notes are a PCollection<Note> of
+// hot buckets. It panics if the options do not fit together. A bucket of m contents costs m²/2 comparisons,
+// whether it is split or not.
 func Pairs(s beam.Scope, profiles beam.PCollection, o Options) (pairs, notes beam.PCollection) {
 	set := o.parts()
 	s = s.Scope("neardup.Pairs")
@@ -43,6 +48,8 @@ func Pairs(s beam.Scope, profiles beam.PCollection, o Options) (pairs, notes bea
 }
 
 // spell returns the pairs of documents that edges between contents stand for, and those of equal profiles.
+// The documents of the two ends of an edge may be on different workers, so it takes two joins, one for each
+// end.
 func spell(s beam.Scope, members, edges beam.PCollection, set settings) beam.PCollection {
 	equal := beam.ParDo(s, &equalFn{settings: set}, beam.GroupByKey(s, members))
 	half := beam.ParDo(s, spellFirst, beam.CoGroupByKey(s, members, edges))
@@ -50,7 +57,8 @@ func spell(s beam.Scope, members, edges beam.PCollection, set settings) beam.PCo
 	return beam.Flatten(s, equal, rest)
 }
 
-// contentsOf returns the contents and the members of profiles.
+// contentsOf returns the contents and the members of profiles. Data go with the contents only. Members are
+// for spelling out documents in the end, and have the rank but no Data.
 func contentsOf(s beam.Scope, profiles beam.PCollection, set settings) (contents, members beam.PCollection) {
 	withData, members := beam.ParDo2(s, &keyFn{settings: set}, profiles)
 	return beam.ParDo(s, &contentFn{settings: set}, beam.GroupByKey(s, withData)), members
@@ -60,11 +68,14 @@ func contentsOf(s beam.Scope, profiles beam.PCollection, set settings) (contents
 type keyFn struct{ settings }
 
 func (fn *keyFn) ProcessElement(p Profile, withData, member func(key, value []byte)) {
+	// Without this, all texts without features would be one content, and near-duplicates.
 	if len(p.Data) == 0 {
 		return
 	}
 	key := p.Data
 	if fn.Method != SimHash {
+		// Data can have kilobytes, and the key is in every edge and bucket. A fingerprint is short enough
+		// to be the key.
 		h := xxh3.Hash128(p.Data).Bytes()
 		key = h[:]
 	}
@@ -73,7 +84,7 @@ func (fn *keyFn) ProcessElement(p Profile, withData, member func(key, value []by
 	member(key, r)
 }
 
-// contentFn makes one content of equal profiles.
+// contentFn makes one content of equal profiles. Its rank is the best one of its documents.
 type contentFn struct{ settings }
 
 func (fn *contentFn) ProcessElement(key []byte, profiles func(*[]byte) bool, emit func(key, content []byte)) error {
@@ -101,10 +112,15 @@ func dataOf(content []byte) ([]byte, error) {
 	return d.b, d.err
 }
 
-// edgesOf returns the edges between contents.
+// edgesOf returns the edges between contents, each once. Buckets of usual size and tiles are two ways to
+// the same edges: a pair that meets in both is emitted only by the one that holds its first common bucket
+// (see comparer.two). With SimHash a bucket compares at once; with the other methods, two more joins bring
+// the Data of both contents together.
 func edgesOf(s beam.Scope, contents beam.PCollection, set settings) (edges, notes beam.PCollection) {
 	inBuckets := beam.ParDo(s, &spreadFn{settings: set}, contents)
 	found, hot := beam.ParDo2(s, &bucketFn{settings: set}, beam.GroupByKey(s, inBuckets))
+	// splitFn must know how many contents a bucket has before it sees the first one, and reads them only
+	// once.
 	sizes := beam.CombinePerKey(s, sum, beam.ParDo(s, one, hot))
 	tiles, notes := beam.ParDo2(s, &splitFn{settings: set}, beam.CoGroupByKey(s, sizes, hot))
 	if set.Method != SimHash {
@@ -116,12 +132,14 @@ func edgesOf(s beam.Scope, contents beam.PCollection, set settings) (edges, note
 	return beam.Flatten(s, found, inTiles), notes
 }
 
-// spreadFn puts contents into buckets. The key of a bucket begins with the number of its table or band.
+// spreadFn puts contents into buckets. The key of a bucket begins with the number of its table or band. So
+// contents of different tables never meet, even if the rest of the key is equal.
 type spreadFn struct {
 	settings
 	tables []blocks.Table
 }
 
+// Setup makes the tables on the worker; they follow from the settings, which are all that is sent.
 func (fn *spreadFn) Setup() {
 	if fn.Method == SimHash {
 		fn.tables = blocks.Tables(fn.Bits, fn.Blocks, fn.Distance)
@@ -139,6 +157,7 @@ func (fn *spreadFn) ProcessElement(key, content []byte, emit func(bucket, member
 	}
 	for i, t := range fn.tables {
 		e := encoder(nil).int(i)
+		// Fingerprints of 64 bits have nothing in the high half, which would be 8 bytes in every row.
 		if fn.Bits == 128 {
 			e = e.uint64(c.mask[0] & t.Key.Hi)
 		}
@@ -151,12 +170,15 @@ func (fn *spreadFn) ProcessElement(key, content []byte, emit func(bucket, member
 }
 
 // bucketFn pairs the contents of a bucket. With SimHash its pairs are edges; otherwise they are candidates.
+// It holds about HotBucket keys in memory at most: those of a larger bucket it passes on to hot as they
+// come.
 type bucketFn struct {
 	settings
 	compare comparer
 }
 
 var (
+	// docs/beyond.md tells what these are for.
 	candidateCount = beam.NewCounter("neardup", "candidates")
 	edgeCount      = beam.NewCounter("neardup", "pairs of contents")
 	hotCount       = beam.NewCounter("neardup", "hot buckets")
@@ -188,6 +210,7 @@ func (fn *bucketFn) ProcessElement(ctx context.Context, bucket []byte, members f
 	case fn.Method == SimHash:
 		return fn.compare.all(ctx, bucket, keys, found)
 	}
+	// A candidate goes to its smaller content first, so it has to be the same one in every bucket.
 	slices.SortFunc(keys, bytes.Compare)
 	d := decoder{b: bucket}
 	band := d.int()
@@ -199,8 +222,9 @@ func (fn *bucketFn) ProcessElement(ctx context.Context, bucket []byte, members f
 	return d.err
 }
 
-// splitFn splits hot buckets. With SimHash it puts their contents into tiles; otherwise it keys them by content,
-// since they need their Data first.
+// splitFn splits hot buckets. With SimHash it puts their contents into tiles; otherwise it keys them by
+// content, since they need their Data first. A part has about half of HotBucket contents, so a tile of two
+// parts is about as large as the largest bucket that is not split.
 type splitFn struct{ settings }
 
 func (fn *splitFn) ProcessElement(ctx context.Context, bucket []byte, sizes func(*int) bool, members func(*[]byte) bool, hot func(key, value []byte), note func(Note)) {
@@ -224,7 +248,8 @@ func one(bucket, _ []byte) ([]byte, int) { return bucket, 1 }
 
 func sum(a, b int) int { return a + b }
 
-// bucketName returns what notes call a bucket.
+// bucketName returns what notes call a bucket. The key is in hexadecimal digits: it is no text, and notes
+// are JSON.
 func (s *settings) bucketName(bucket []byte) string {
 	d := decoder{b: bucket}
 	name := "band"
@@ -234,7 +259,10 @@ func (s *settings) bucketName(bucket []byte) string {
 	return fmt.Sprintf("%s %d, key %x", name, d.int(), d.b)
 }
 
-// toTiles emits a content for every tile that its part is in.
+// toTiles emits a content for every tile that its part is in: as many as there are parts. Two contents of
+// different parts are compared in the tile of both, and two of one part in the tile that has this part
+// alone. So no pair is compared twice in a bucket. The part is a hash of the content, so workers need not
+// agree on numbers.
 func toTiles(bucket []byte, parts int, key, data []byte, emit func(tile, content []byte)) {
 	part := int(xxh3.Hash(key) % uint64(parts))
 	for other := range parts {
@@ -260,6 +288,7 @@ func tileContents(key []byte, contents, buckets func(*[]byte) bool, emit func(ti
 }
 
 // tileFn compares the contents of a tile: all of one part, or those of one part with those of another.
+// Unlike a bucket, a tile has the Data of its contents with it: there is no later join.
 type tileFn struct {
 	settings
 	compare comparer
@@ -287,8 +316,9 @@ func (fn *tileFn) ProcessElement(ctx context.Context, tile []byte, contents func
 	return fn.compare.tile(ctx, bucket, of[0], of[1], first == second, emit)
 }
 
-// gatherCandidates joins candidates with their smaller content. A candidate that met in several buckets counts once,
-// for the first.
+// gatherCandidates joins candidates with their smaller content. A candidate that met in several buckets
+// counts once, for the first. If two contents also share an earlier bucket that was hot, that one is not
+// among these; comparer.two sees it in the bands of both, and leaves the pair to the tile.
 func gatherCandidates(a []byte, contents, candidates func(*[]byte) bool, emit func(b, half []byte)) error {
 	var content, c []byte
 	if !contents(&content) {
@@ -319,7 +349,8 @@ func gatherCandidates(a []byte, contents, candidates func(*[]byte) bool, emit fu
 	return nil
 }
 
-// verifyFn compares candidates at their larger content.
+// verifyFn compares candidates at their larger content. The Data of the content are decoded once for all of
+// its candidates, and not at all if it has none.
 type verifyFn struct {
 	settings
 	compare comparer
@@ -360,7 +391,8 @@ func (fn *verifyFn) ProcessElement(ctx context.Context, b []byte, contents, halv
 	return nil
 }
 
-// A comparer compares contents, and emits edges.
+// A comparer compares contents, and emits edges. All ways of comparing end in its method two, so they
+// cannot disagree on what is near or on what is first.
 type comparer struct {
 	settings
 	tables []blocks.Table
@@ -385,6 +417,8 @@ func (c *comparer) two(ctx context.Context, table int, keyA, keyB []byte, a, b *
 			return
 		}
 	default:
+		// An earlier band in common has this pair already. That costs less than the similarity, so it is
+		// asked first.
 		for i := range a.bands[:table] {
 			if a.bands[i] == b.bands[i] {
 				return
@@ -395,10 +429,12 @@ func (c *comparer) two(ctx context.Context, table int, keyA, keyB []byte, a, b *
 		} else {
 			similarity = a.vector.Cosine(b.vector)
 		}
+		// Written so that NaN is no edge.
 		if !(similarity >= c.Similarity) {
 			return
 		}
 	}
+	// An edge has its smaller key first, whichever way the two were compared.
 	if bytes.Compare(keyA, keyB) > 0 {
 		keyA, keyB = keyB, keyA
 	}
@@ -406,7 +442,8 @@ func (c *comparer) two(ctx context.Context, table int, keyA, keyB []byte, a, b *
 	emit(keyA, encoder(nil).bytes(keyB).value(similarity, distance))
 }
 
-// all compares fingerprints of one bucket, each with each.
+// all compares fingerprints of one bucket, each with each. Its time grows with the square of their number,
+// which HotBucket bounds.
 func (c *comparer) all(ctx context.Context, bucket []byte, fps [][]byte, emit func(key, edge []byte)) error {
 	d := decoder{b: bucket}
 	table := d.int()
@@ -462,7 +499,8 @@ func (c *comparer) tile(ctx context.Context, bucket []byte, first, second [][]by
 	return nil
 }
 
-// equalFn spells out the pairs of one content.
+// equalFn spells out the pairs of one content. With m documents it emits m(m−1)/2 pairs, so it needs the
+// ids in memory.
 type equalFn struct{ settings }
 
 func (fn *equalFn) ProcessElement(_ []byte, members func(*[]byte) bool, emit func(Pair)) error {
@@ -481,6 +519,7 @@ func (fn *equalFn) ProcessElement(_ []byte, members func(*[]byte) bool, emit fun
 	slices.Sort(ids)
 	for i, a := range ids {
 		for _, b := range ids[i+1:] {
+			// Two documents with one id are no pair.
 			if a != b {
 				emit(Pair{A: a, B: b, Similarity: same})
 			}
@@ -489,7 +528,8 @@ func (fn *equalFn) ProcessElement(_ []byte, members func(*[]byte) bool, emit fun
 	return nil
 }
 
-// spellFirst replaces the first content of each edge by its documents.
+// spellFirst replaces the first content of each edge by its documents. The ids of the content are in
+// memory, and the edges are read one by one.
 func spellFirst(_ []byte, members, edges func(*[]byte) bool, emit func(key, half []byte)) error {
 	var edge, b []byte
 	if !edges(&edge) {
@@ -516,7 +556,8 @@ func spellFirst(_ []byte, members, edges func(*[]byte) bool, emit func(key, half
 	return nil
 }
 
-// spellSecond replaces the second content of each edge by its documents.
+// spellSecond replaces the second content of each edge by its documents. A pair of two contents cannot come
+// from equalFn too, so each pair is emitted once.
 func spellSecond(_ []byte, members, halves func(*[]byte) bool, emit func(Pair)) error {
 	var half, b []byte
 	if !halves(&half) {

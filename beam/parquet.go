@@ -13,11 +13,16 @@ import (
 
 // This file cuts and reads Parquet, as the program does: a part is groups of rows. The index is at the end of a file, and most file systems of
 // Beam read only forwards; where that is so, a copy of the file is read, which goes when it is closed.
+//
+// Rows of Parquet have no lines, so the number of a row takes the place of the number of a line in ids and
+// notes. Raw is the row as JSON, and what is kept is written in that form.
 
-// parquetRoom is how many bytes the pages that are read at one time may take.
+// parquetRoom is how many bytes the pages that are read at one time may take. A file with larger ones is an
+// error, whatever sizes it claims.
 const parquetRoom = 1 << 30
 
-// cutParquet cuts between groups of rows.
+// cutParquet cuts between groups of rows. A group is the least that can be read by itself, so a part is at
+// least one. Its size is that without compression, of all columns, since Raw has all of them.
 func cutParquet(f *os.File, p part, size int64, emit func(part)) (err error) {
 	file, err := openParquet(f)
 	if err != nil {
@@ -37,6 +42,7 @@ func cutParquet(f *os.File, p part, size int64, emit func(part)) (err error) {
 	return nil
 }
 
+// openParquet reads the index only. The caller closes the file.
 func openParquet(f *os.File) (*parquet.File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -45,9 +51,11 @@ func openParquet(f *os.File) (*parquet.File, error) {
 	return parquet.Open(f, info.Size(), parquetRoom)
 }
 
-// readParquet reads a document from each row.
+// readParquet reads a document from each row. Whether bytes without a type are text is decided by the whole
+// column, and not by the part, so that all parts agree; every part reads such columns for it.
 func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(Document), note func(Note)) (err error) {
 	local, isLocal := from.(*os.File)
+	// The index and the pages are read at any place of the file, which only a local one allows.
 	if !isLocal || packed != "" {
 		if local, err = copyToDisk(from, packed); err != nil {
 			return err
@@ -69,6 +77,7 @@ func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(D
 		last := first + file.Rows(g)
 		if last > p.From && (p.To == 0 || first < p.To) {
 			err := readGroup(file, g, func(n int64, row rows.Struct) {
+				// The first row that is read is From+1, as lines count from 1.
 				if at := first + n; at > p.From && (p.To == 0 || at <= p.To) {
 					fn.row(row, names, fmt.Sprintf("%s:%d", p.Path, at), emit, note)
 				}
@@ -104,7 +113,8 @@ func readGroup(file *parquet.File, g int, use func(n int64, row rows.Struct), re
 	return fmt.Errorf("row %d of the group: %w", n+1, err)
 }
 
-// copyToDisk copies a file, unpacked, to a temporary one. Who calls it removes that.
+// copyToDisk copies a file, unpacked, to a temporary one. Who calls it removes that. It is in the folder
+// for temporary files of the worker, which must have room for the whole file.
 func copyToDisk(from io.Reader, packed string) (*os.File, error) {
 	r, done, err := unpack(from, packed)
 	if err != nil {
@@ -121,7 +131,8 @@ func copyToDisk(from io.Reader, packed string) (*os.File, error) {
 	return local, nil
 }
 
-// row makes a document of a row. names are the columns with texts.
+// row makes a document of a row. names are the columns with texts. Without a text there is no document. An
+// id that is null or empty is replaced by the place.
 func (fn *readFn) row(row rows.Struct, names []string, place string, emit func(Document), note func(Note)) {
 	of := func(name string) rows.Value {
 		for _, f := range row {
@@ -150,7 +161,8 @@ func (fn *readFn) row(row rows.Struct, names []string, place string, emit func(D
 	emit(d)
 }
 
-// plainValue returns a value as encoding/json has it: texts, and lists of them.
+// plainValue returns a value as encoding/json has it: texts, and lists of them. textOf knows these from
+// JSON.
 func plainValue(v rows.Value) any {
 	switch v := v.(type) {
 	case rows.List:

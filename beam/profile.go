@@ -22,12 +22,16 @@ import (
 //
 // Cosine needs document frequencies first. Each worker counts the documents it sees with a
 // neardup.DocumentFrequenciesBuilder, and the counts are merged. All counts are sums, so the order does not matter.
+//
+// Data has all that a comparison needs, so a worker that compares reads neither texts nor frequencies.
+// Equal Data means equal in every later step.
 
 // Fingerprint makes the profiles of a PCollection<Document>, as a PCollection<Profile>, and notes documents without
 // features, as a PCollection<Note>. It panics if the options do not fit together (see [Options.Check]).
 func Fingerprint(s beam.Scope, documents beam.PCollection, o Options) (profiles, notes beam.PCollection) {
 	set := o.parts()
 	s = s.Scope("neardup.Fingerprint")
+	// parts has asked for the fingerprinter already, so there is no error.
 	if f, _ := set.fingerprinter(); set.Method == Cosine && f.Weight == nil {
 		frequencies := beam.Combine(s, &countFn{settings: set}, documents)
 		return beam.ParDo2(s, &weighFn{profileFn{settings: set}}, documents, beam.SideInput{Input: frequencies})
@@ -35,7 +39,8 @@ func Fingerprint(s beam.Scope, documents beam.PCollection, o Options) (profiles,
 	return beam.ParDo2(s, &profileFn{settings: set}, documents)
 }
 
-// profileFn makes profiles that need no frequencies.
+// profileFn makes profiles that need no frequencies. The fingerprinter is a function that workers know by
+// name, so Setup calls it there.
 type profileFn struct {
 	settings
 	f *neardup.Fingerprinter
@@ -46,6 +51,7 @@ func (fn *profileFn) Setup() (err error) {
 	return err
 }
 
+// ProcessElement emits a profile without Data too: Groups must know all documents that a pair may name.
 func (fn *profileFn) ProcessElement(d Document, emit func(Profile), note func(Note)) {
 	p := Profile{ID: d.ID, Length: utf8.RuneCountInString(d.Text), Data: fn.data(d.Text)}
 	if len(p.Data) == 0 {
@@ -54,7 +60,8 @@ func (fn *profileFn) ProcessElement(d Document, emit func(Profile), note func(No
 	emit(p)
 }
 
-// data returns the Data of a text.
+// data returns the Data of a text. It is empty for a text without features, which has the fingerprint 0 or
+// a signature of empty values, and would be equal to all others of its kind.
 func (fn *profileFn) data(text string) []byte {
 	var e encoder
 	switch fn.Method {
@@ -77,6 +84,8 @@ func (fn *profileFn) data(text string) []byte {
 		if len(vector) == 0 {
 			return nil
 		}
+		// Only the bands find candidates here, so their keys go along, and not the signature. The vector
+		// decides.
 		sig := fn.f.Sign(neardup.Text(text), fn.MinHash)
 		for band := range fn.Banding.Bands {
 			e = e.uint64(bandKey(sig[band*fn.Banding.Rows:][:fn.Banding.Rows]))
@@ -94,7 +103,8 @@ const (
 	borrowed   = 1 << 31
 )
 
-// bandKey returns a hash of the values of a band. Borrowed values count like own ones, as in a SignatureIndex.
+// bandKey returns a hash of the values of a band. Borrowed values count like own ones, as in a
+// SignatureIndex. Different bands with the same hash only give one more candidate.
 func bandKey(values []uint32) uint64 {
 	var buf [256]byte
 	b := buf[:0]
@@ -104,10 +114,13 @@ func bandKey(values []uint32) uint64 {
 	return xxh3.Hash(b)
 }
 
-// weighFn makes profiles with weights that depend on document frequencies.
+// weighFn makes profiles with weights that depend on document frequencies. The frequencies are a side
+// input: one value that every worker gets.
 type weighFn struct{ profileFn }
 
 func (fn *weighFn) ProcessElement(d Document, frequencies []byte, emit func(Profile), note func(Note)) error {
+	// Side inputs come with the elements and not to Setup. They are the same for all elements, so the first
+	// one is read.
 	if fn.f.Weight == nil {
 		statistics, err := neardup.ReadDocumentFrequencies(bytes.NewReader(frequencies), fn.f)
 		if err != nil {
@@ -124,12 +137,15 @@ func weightOf(statistics *neardup.DocumentFrequencies) neardup.Weight {
 	return neardup.Product{neardup.LogCount, neardup.IDF{Frequencies: statistics}}
 }
 
-// counts are what a worker has counted: in builder, or as bytes that came from another worker.
+// counts are what a worker has counted: in builder, or as bytes that came from another worker. At most one
+// of the two is set; neither is for a worker that has counted nothing.
 type counts struct {
 	builder *neardup.DocumentFrequenciesBuilder
 	merged  []byte
 }
 
+// encodeCounts changes an accumulator into bytes; build makes a builder of them again if more is to be
+// counted.
 func encodeCounts(c *counts) ([]byte, error) {
 	err := c.flush()
 	return c.merged, err
@@ -148,7 +164,8 @@ func (c *counts) flush() error {
 	return err
 }
 
-// countFn combines documents to the document frequencies of their features.
+// countFn combines documents to the document frequencies of their features. All counts are sums, as Beam
+// demands of a combiner: it may merge accumulators in any order.
 type countFn struct {
 	settings
 	f *neardup.Fingerprinter
@@ -180,6 +197,8 @@ func (fn *countFn) build(c *counts) error {
 }
 
 func (fn *countFn) AddInput(c *counts, d Document) (*counts, error) {
+	// The id decides, and not chance: a job that is repeated, or divided otherwise, counts the same
+	// documents.
 	if xxh3.HashString(d.ID)%uint64(fn.SampleEvery) != 0 {
 		return c, nil
 	}
@@ -190,6 +209,8 @@ func (fn *countFn) AddInput(c *counts, d Document) (*counts, error) {
 	return c, err
 }
 
+// MergeAccumulators adds b to a. Empty ones, such as those of bundles without a sampled document, are not
+// decoded.
 func (fn *countFn) MergeAccumulators(a, b *counts) (*counts, error) {
 	if b.builder == nil && b.merged == nil {
 		return a, nil
@@ -220,7 +241,8 @@ func (fn *countFn) ExtractOutput(c *counts) ([]byte, error) {
 	return c.merged, err
 }
 
-// compared is what two profiles of a method are compared by, read from their Data.
+// compared is what two profiles of a method are compared by, read from their Data. Bands are for telling
+// whether a bucket is the first that two contents share.
 type compared struct {
 	mask      [2]uint64 // simhash
 	signature neardup.Signature
@@ -228,7 +250,8 @@ type compared struct {
 	vector    neardup.Vector
 }
 
-// read reads the Data of a profile.
+// read reads the Data of a profile. The fingerprint of 64 bits is in the low half, as blocks.Mask wants it.
+// MinHash has its bands from the signature, so they need no room in Data.
 func (s *settings) read(data []byte) (c compared, err error) {
 	d := decoder{b: data}
 	switch s.Method {

@@ -23,6 +23,9 @@ import (
 // This file reads documents from files, of any file system that Beam has a driver for. cut.go cuts large files into
 // parts, which are read on any workers. A document without an id, or with an empty one, is known by its path and line.
 // What cannot be read is noted and passed over; a file that cannot be opened fails the pipeline.
+//
+// What is wrong with one line is common in a crawl, so it must not end a job of hours. A file that cannot
+// be read is an error, since the runner can try again, and all of its documents would be missing otherwise.
 
 // ReadOptions say what documents are in files. The zero value takes the fields "id" and "text".
 type ReadOptions struct {
@@ -73,14 +76,18 @@ func Read(s beam.Scope, patterns []string, o ReadOptions) (documents, notes beam
 	return read(s, patterns, o, partSize)
 }
 
+// read is Read with another size of parts, for tests.
 func read(s beam.Scope, patterns []string, o ReadOptions, size int64) (documents, notes beam.PCollection) {
 	s = s.Scope("neardup.Read")
 	files := beam.ParDo(s, &matchFn{}, beam.CreateList(s, patterns))
 	parts := beam.ParDo(s, &cutFn{o, size}, beam.GroupByKey(s, files)) // several patterns may match a file
+	// Without Reshuffle, a runner would fuse cutting and reading into one step, and all parts of a file
+	// would be read where it was cut (see Optimization in the documentation of beam.ParDo).
 	return beam.ParDo2(s, &readFn{o}, beam.Reshuffle(s, parts))
 }
 
-// format is the format of a file, and how it is packed: gz, zst, bz2 or "".
+// format is the format of a file, and how it is packed: gz, zst, bz2 or "". Upper and lower case of the
+// extension do not matter.
 func (o ReadOptions) format(name string) (format, packed string) {
 	name = strings.ToLower(name)
 	switch end := path.Ext(name); end {
@@ -105,10 +112,12 @@ func (o ReadOptions) format(name string) (format, packed string) {
 // readFn reads the documents of a part of a file.
 type readFn struct{ ReadOptions }
 
-// mostLine is the longest line that is read, in bytes.
+// mostLine is the longest line that is read, in bytes. Without a limit, a file without ends of lines would
+// be read into memory as a whole.
 const mostLine = 64 << 20
 
 func (fn *readFn) ProcessElement(ctx context.Context, p part, emit func(Document), note func(Note)) error {
+	// Bytes that are not UTF-8 are compared as they are, but JSON cannot have them.
 	take := func(d Document) {
 		if !utf8.ValidString(d.ID) || !utf8.ValidString(d.Text) {
 			note(Note{BadInput, d.ID, "the id or the text is not UTF-8; in JSON output, U+FFFD replaces the invalid bytes"})
@@ -144,6 +153,7 @@ func (fn *readFn) read(ctx context.Context, p part, emit func(Document), note fu
 		return err
 	}
 	defer done()
+	// A mark in the middle belongs to the text, so only the first part can have one to skip.
 	if p.From == 0 {
 		r = withoutBOM(r)
 	}
@@ -186,7 +196,8 @@ func unpack(f io.Reader, packed string) (r io.Reader, done func(), err error) {
 	return r, func() {}, err
 }
 
-// readLines reads a document from each line.
+// readLines reads a document from each line. Lines that are skipped are counted too, so the number in a
+// note or an id is that in the file. Empty lines of JSON are no error and get no note.
 func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Document), note func(Note)) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var parser fastjson.Parser
@@ -223,8 +234,9 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 	}
 }
 
-// fill sets the id and the text of a document from the fields of a JSON object, or returns what is
-// wrong with them. A document without an id keeps the one that it has.
+// fill sets the id and the text of a document from the fields of a JSON object, or returns what is wrong
+// with them. A document without an id keeps the one that it has. A number is taken as it is written, so 1
+// and 1.0 are different ids.
 func (d *Document) fill(object *fastjson.Value, idField string, textFields []string) (wrong string) {
 	if object.Type() != fastjson.TypeObject {
 		return "not a JSON object"
@@ -244,8 +256,10 @@ func (d *Document) fill(object *fastjson.Value, idField string, textFields []str
 	return wrong
 }
 
-// textOf returns the text of a document by the names of its fields, or what is wrong with it. value returns what a field holds: nil if it is not there, a
-// string, a list of strings, or what is no text.
+// textOf returns the text of a document by the names of its fields, or what is wrong with it. value returns
+// what a field holds: nil if it is not there, a string, a list of strings, or what is no text. JSON and
+// Parquet share it, so that a collection gives the same texts in both formats. A document in which no field
+// is there gets a note, and one whose fields are empty is a document with an empty text.
 func textOf(names []string, kind string, value func(name string) any) (text, wrong string) {
 	var lines []string
 	isThere := false
@@ -295,7 +309,7 @@ func valueOf(x *fastjson.Value) any {
 	return x
 }
 
-// withoutBOM passes over a byte order mark at the beginning.
+// withoutBOM passes over a byte order mark at the beginning. Otherwise the first line would not be JSON.
 func withoutBOM(r io.Reader) io.Reader {
 	b := bufio.NewReader(r)
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
@@ -312,6 +326,7 @@ func or(name, usual string) string {
 }
 
 // readLine returns the next line without its end. A line that is too long is read to its end, but not kept.
+// So the next line is found again, and memory is bounded. A last line without an end counts.
 func readLine(r *bufio.Reader) (line []byte, isWhole bool, err error) {
 	isWhole = true
 	for {

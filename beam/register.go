@@ -12,8 +12,13 @@ import (
 // order: it took two minutes and 5 GB to compile the eighteen DoFns of this package with them.
 //
 // registerNxM registers a DoFn with N parameters and M results, by its method: registerNxM((*fooFn).ProcessElement).
+//
+// Only ProcessElement is bound here. The SDK finds Setup by reflection, which does no harm, since it is
+// called once for each instance. Functions without a receiver, combiners, emitters and iterators are still
+// registered by package register of Beam.
 
-// registerDoFn registers the type T. bind returns ProcessElement of a DoFn.
+// registerDoFn registers the type T. bind returns ProcessElement of a DoFn. The SDK asks for these
+// functions by the name of the method when it makes a DoFn.
 func registerDoFn[T any](bind func(fn *T) reflectx.Func) {
 	t := reflect.TypeFor[T]()
 	beam.RegisterType(t)
@@ -22,7 +27,9 @@ func registerDoFn[T any](bind func(fn *T) reflectx.Func) {
 	})
 }
 
-// A method is what Beam asks of a function besides calling it.
+// A method is what Beam asks of a function besides calling it. It implements reflectx.Func together with a
+// method Call. CallNxM saves the slice of arguments: the SDK looks for it (reflectx.ToFuncNxM), and makes a
+// slower one where there is none.
 type method[F any] struct{ call F }
 
 func (m method[F]) Name() string       { return reflectx.FunctionName(m.call) }

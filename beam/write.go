@@ -22,6 +22,9 @@ import (
 // of its hash, and lines are sorted in a shard. So the files are the same, byte by byte, whatever workers
 // wrote them. A file gets its name when it is complete, where the file system can rename; the object stores
 // show a file only then anyway. A worker that repeats a shard writes the same file again.
+//
+// A worker has all lines of a shard in memory, since it sorts them. So the number of shards bounds the
+// memory, and has to grow with the collection.
 
 // Write writes a PCollection of Documents, Members, Pairs, Families or Notes to as many files as shards says, as JSON lines.
 // A Document is written as its Raw line. It panics for other elements, if shards is not from 1 to 99,999, and if the prefix
@@ -33,6 +36,7 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 	if shards < 1 || shards > 99_999 {
 		panic(fmt.Sprintf("neardupbeam: Write: %d shards; must be from 1 to 99999", shards))
 	}
+	// It panics if no driver for the prefix is registered: better now than at the end of a job.
 	filesystem.ValidateScheme(prefix)
 	if err := checkPrefix(prefix); err != nil {
 		panic(err)
@@ -58,11 +62,13 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 		numbers[i] = i
 	}
 	lines := beam.ParDo(s, &shardFn{shards}, beam.ParDo(s, line, elements))
+	// A key that nothing is emitted for is not in a group, and its file would be missing.
 	all := beam.CoGroupByKey(s, beam.ParDo(s, emptyShard, beam.CreateList(s, numbers)), lines)
 	beam.ParDo0(s, &writeFn{prefix, shards}, all)
 }
 
-// checkPrefix returns an error if a prefix would be taken for a pattern.
+// checkPrefix returns an error if a prefix would be taken for a pattern. List of a file system knows
+// patterns only, so Exists could not look for such a prefix.
 func checkPrefix(prefix string) error {
 	if strings.ContainsAny(prefix, `*?[]{}\`) {
 		return fmt.Errorf(`neardupbeam: the prefix %q has one of the characters *?[]{}\, which have a special meaning in patterns`, prefix)
@@ -70,8 +76,10 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// Exists reports whether there are files with a prefix that [Write] would write or has written. The error is that of
-// the file system, or says that the prefix has one of the characters *?[]{}\ of patterns.
+// Exists reports whether there are files with a prefix that [Write] would write or has written. The error
+// is that of the file system, or says that the prefix has one of the characters *?[]{}\ of patterns. The
+// number of shards does not matter: files of another number would lie beside the new ones, and a reader of
+// the prefix would take them for one result.
 func Exists(ctx context.Context, prefix string) (bool, error) {
 	if err := checkPrefix(prefix); err != nil {
 		return false, err
@@ -94,6 +102,7 @@ func jsonLine(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// documentLine writes Raw as it is, so fields that this package does not know are kept.
 func documentLine(d Document) ([]byte, error) {
 	if d.Raw != "" {
 		return []byte(d.Raw), nil
@@ -111,6 +120,9 @@ func memberLine(m Member) ([]byte, error) {
 	}{m.ID, m.Keep})
 }
 
+// pairLine has a form for each method, without the fields that the method does not set. Only Auto sets
+// Kind, and only SimHash leaves Similarity at 0, since the other methods take pairs above a threshold above
+// 0.
 func pairLine(p Pair) ([]byte, error) {
 	if p.Kind != 0 {
 		return jsonLine(struct {
@@ -151,7 +163,7 @@ func noteLine(n Note) ([]byte, error) {
 	}{n.Kind, n.ID, n.Text})
 }
 
-// shardFn keys lines by shard.
+// shardFn keys lines by shard. The hash depends on nothing but the line.
 type shardFn struct{ Shards int }
 
 func (fn *shardFn) ProcessElement(line []byte) (int, []byte) {
@@ -161,6 +173,8 @@ func (fn *shardFn) ProcessElement(line []byte) (int, []byte) {
 // emptyShard makes sure that every shard is written, also one without lines.
 func emptyShard(shard int) (int, int) { return shard, 0 }
 
+// writeFn writes a shard. A runner may repeat it, or run it twice at a time: both write the same bytes, and
+// the last one to rename wins.
 type writeFn struct {
 	Prefix string
 	Shards int
@@ -171,6 +185,7 @@ func (fn *writeFn) ProcessElement(ctx context.Context, shard int, _ func(*int) b
 	for b := []byte(nil); lines(&b); {
 		all = append(all, b)
 	}
+	// Beam gives the values of a key in any order.
 	slices.SortFunc(all, bytes.Compare)
 	name := fmt.Sprintf("%s-%05d-of-%05d.jsonl", fn.Prefix, shard, fn.Shards)
 	fs, err := filesystem.New(ctx, name)
@@ -192,6 +207,8 @@ func (fn *writeFn) ProcessElement(ctx context.Context, shard int, _ func(*int) b
 		w.Write(line) // Flush has the error
 		w.WriteByte('\n')
 	}
+	// Object stores report a failed upload at Close, so a file is complete only when Close has returned
+	// nil.
 	err = errors.Join(w.Flush(), f.Close())
 	if err == nil && canRename {
 		err = renamer.Rename(ctx, to, name)

@@ -14,7 +14,10 @@ import (
 	"github.com/neardup/neardup/service/client"
 )
 
-// This file has the operations, and turns errors into answers.
+// This file has the operations, and turns errors into answers. huma reads and checks a request by the types
+// and tags of its input before it calls the operation, and makes the OpenAPI description of the same types.
+// So an operation sees only requests that the description allows, and checks by itself only what a schema
+// cannot say.
 
 // apiConfig describes the service as a whole.
 func apiConfig() huma.Config {
@@ -39,9 +42,12 @@ func apiConfig() huma.Config {
 	return c
 }
 
-// hasManyValues reports whether a text has more values than any body that the service wants: as many small ones as fit into 8 MB would take
-// hundreds of megabytes.
+// hasManyValues reports whether a text has more values than any body that the service wants: as many small
+// ones as fit into 8 MB would take hundreds of megabytes. It counts outside of strings only, and before
+// anything is decoded: huma decodes a body into values of type any before it looks at the schema. Batches
+// do not go through it; their lines are decoded one by one.
 func hasManyValues(text []byte) bool {
+	// The largest body of an operation, the settings, has six fields.
 	const most = 1000
 	n, inString := 0, false
 	for i := 0; i < len(text) && n <= most; i++ {
@@ -67,10 +73,11 @@ type Limited struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"10" doc:"the largest number of matches to list"`
 }
 
-// body is an answer with a body.
+// body is an answer with a body. huma wants the field Body.
 type body[T any] struct{ Body T }
 
-// register registers all operations.
+// register registers all operations. The right of each stands here and nowhere else; authorize reads it
+// from the metadata of the operation.
 func (s *Service) register() {
 	s.api.UseMiddleware(s.authorize)
 	const collection = "/v1/collections/{name}"
@@ -89,13 +96,16 @@ func (s *Service) register() {
 	s.addStreams(collection)
 }
 
-// add registers an operation.
+// add registers an operation that has one JSON answer. When huma calls it, the body has been read, so a
+// slow sender neither holds a place nor uses up the time. Streams are registered without add: a slow reader
+// would hold the place, and the time that they take depends on the collection.
 func add[I, O any](s *Service, needs right, method, path, id, summary string, f func(ctx context.Context, in *I) (*O, error)) {
 	op := operation(s, needs, method, path, id, summary)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 		defer cancel()
 		var out *O
+		// Without a free place the answer is 503 at once; nothing waits in a queue.
 		err := s.limits.during(func() (err error) {
 			out, err = f(ctx, in)
 			return err
@@ -107,7 +117,8 @@ func add[I, O any](s *Service, needs right, method, path, id, summary string, f 
 	})
 }
 
-// operation describes an operation.
+// operation describes an operation. Errors are for the OpenAPI description only; huma does not restrict the
+// answers to them.
 func operation(s *Service, needs right, method, path, id, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Metadata: map[string]any{"right": needs},
@@ -116,10 +127,13 @@ func operation(s *Service, needs right, method, path, id, summary string) huma.O
 	}
 }
 
-// A badRequest is an error of the client's.
+// A badRequest is an error of the client's. Only what is wrapped in one is told to the client in full, so
+// its text must not say anything about other clients or the machine.
 type badRequest struct{ error }
 
-// answer returns an error as it is answered. What went wrong inside is logged, and not told.
+// answer returns an error as it is answered. What went wrong inside is logged and not told, because it can
+// name files or stores. An error that is an answer already is returned as it is, so it does no harm to call
+// answer twice.
 func (s *Service) answer(operation string, err error) error {
 	var bad badRequest
 	var status huma.StatusError
@@ -136,10 +150,12 @@ func (s *Service) answer(operation string, err error) error {
 		return huma.Error501NotImplemented(err.Error())
 	case errors.Is(err, errBusy):
 		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"1"}})
+	// Elsewhere damaged files are a failure of the service. In a restore they come from the client.
 	case operation == "restore" && (errors.Is(err, neardup.ErrDamaged) || errors.Is(err, neardup.ErrVersion)):
 		return huma.Error400BadRequest("this is not a complete backup that this version can read: " + err.Error())
 	case errors.Is(err, context.Canceled):
 		return huma.NewError(statusGone, "the client disconnected, or the service is shutting down")
+	// A write to the disk goes on after the request has given up, so the change may still take effect.
 	case errors.Is(err, context.DeadlineExceeded):
 		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have taken effect")
 	}
@@ -147,10 +163,13 @@ func (s *Service) answer(operation string, err error) error {
 	return huma.Error500InternalServerError("the collection has failed; the log says why")
 }
 
-// statusGone is what nginx logs for a client that does not wait for an answer.
+// statusGone is what nginx logs for a client that does not wait for an answer. Nobody reads this answer,
+// but the metrics count it apart from failures.
 const statusGone = 499
 
-// in calls f with a collection while it is open.
+// in calls f with a collection while it is open. A collection that is removed after get has returned it
+// gives errNoCollection. f must not call use again: close may be waiting for the lock, and package sync
+// prohibits recursive read locks.
 func (s *Service) in(name string, f func(c *collection) error) error {
 	c, err := s.collections.get(name)
 	if err != nil {
@@ -159,7 +178,9 @@ func (s *Service) in(name string, f func(c *collection) error) error {
 	return c.use(func() error { return f(c) })
 }
 
-// checkID returns an error for an id that cannot be stored.
+// checkID returns an error for an id that cannot be stored. The limits are those of blockstore.Store; the
+// collections in files have the same ones, so that clients need not care which it is. Ids in a query do not
+// go through JSON: there, invalid UTF-8 reads as U+FFFD and is refused too.
 func checkID(id string) error {
 	for _, r := range id {
 		if r == 0 || r == utf8.RuneError { // by which JSON replaces half a surrogate, so different ids would become equal
@@ -208,6 +229,8 @@ type created struct {
 	Body   client.Info
 }
 
+// create answers 201 for a new collection, and 200 if it is there with the same settings. So a client may
+// create what it needs at each start.
 func (s *Service) create(ctx context.Context, in *createInput) (*created, error) {
 	c, isNew, err := s.collections.create(ctx, in.Name, in.Body)
 	if err != nil {
@@ -230,6 +253,8 @@ func (s *Service) info(ctx context.Context, in *Named) (*body[client.Info], erro
 func (s *Service) remove(_ context.Context, in *Named) (*struct{}, error) {
 	err := s.collections.remove(in.Name)
 	if err == nil {
+		// remove has waited for the requests that were using the collection, so none of them can note a
+		// decision after this.
 		s.forget(in.Name)
 		s.log.Info("removed", "collection", in.Name)
 	}
@@ -254,6 +279,8 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 		if err != nil {
 			return err
 		}
+		// Decisions are noted when the change is on the disk: what a failing machine forgets must not be
+		// among them.
 		s.decided(c, "put", client.Decision{ID: in.Body.ID, Added: stored})
 		return nil
 	})
@@ -278,6 +305,8 @@ func (s *Service) get(ctx context.Context, in *byID) (*body[client.Stored], erro
 	})
 }
 
+// delete answers 404 for a missing document only after a write to the disk too. The document may be missing
+// because of a deletion that is not there yet.
 func (s *Service) delete(ctx context.Context, in *byID) (*struct{}, error) {
 	if err := checkID(in.ID); err != nil {
 		return nil, err
@@ -316,7 +345,8 @@ func (s *Service) putIfNew(ctx context.Context, in *putIfNewInput) (*body[client
 	})
 }
 
-// foundOf returns the first matches of some.
+// foundOf returns the first matches of some. Engines return up to limit+1 matches, so that it can tell
+// whether there are more.
 func foundOf(all []client.Match, limit int) client.Found {
 	return client.Found{Matches: append([]client.Match{}, all[:min(len(all), limit)]...), More: len(all) > limit}
 }
@@ -329,6 +359,7 @@ type searchInput struct {
 	}
 }
 
+// search does not wait for the disk: it may list a document whose put has not been answered yet.
 func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Found], error) {
 	out := &body[client.Found]{}
 	return out, s.in(in.Name, func(c *collection) error {
@@ -362,6 +393,7 @@ type expireInput struct {
 	}
 }
 
+// expire does not go through s.in, because c.expire calls use by itself.
 func (s *Service) expire(ctx context.Context, in *expireInput) (*body[client.Deleted], error) {
 	c, err := s.collections.get(in.Name)
 	if err != nil {
@@ -371,7 +403,8 @@ func (s *Service) expire(ctx context.Context, in *expireInput) (*body[client.Del
 	return &body[client.Deleted]{client.Deleted{Deleted: n}}, err
 }
 
-// line returns a value as a line of JSON.
+// line returns a value as a line of JSON. A value that JSON cannot represent becomes a line with an error:
+// clients of a batch count the lines of the answer.
 func line(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -25,13 +25,20 @@ import (
 //
 // Snapshots and indexes are never changed: new ones take their names. Texts are only added to. So an open file, up to its length at one
 // moment, stays what it was. A journal is emptied now and then; it is short, and copied while changes wait.
+//
+// The archive goes to the client as it is read, and a restore goes to the disk as it arrives. So neither
+// has a limit of size, and neither is in memory as a whole, apart from the journal.
 
 const archive = "application/x-tar"
 
 // backedUp are the files of a collection that belong into an archive: not its lock, and no temporary ones.
+// A restore takes these names and no others, so no name in an archive can lead out of the directory of the
+// collection.
 var backedUp = regexp.MustCompile(`^(settings\.json|documents(\.journal|\.index|\.texts-[0-9]+)?)$`)
 
-// addBackups registers backup and restore.
+// addBackups registers backup and restore. Neither goes through add: they run as long as the client reads
+// or sends, and must not hold a place meanwhile. Their inputs have no body, so huma neither reads the
+// archive nor limits its size.
 func (s *Service) addBackups(collection string) {
 	op := operation(s, right{admin, true}, "GET", collection+"/backup", "backup", "Download all files of a collection as a tar archive; the collection stays in use")
 	op.Responses = map[string]*huma.Response{"200": {Description: "the archive", Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}}
@@ -50,7 +57,9 @@ type frozen struct {
 	io.Reader
 }
 
-// freeze opens the files of a collection as they are now. The caller closes them by close.
+// freeze opens the files of a collection as they are now. The caller closes them by close. close is never
+// nil, and closes what was opened before an error too. Changes wait only until freeze returns, and not for
+// the client that reads the archive.
 func (c *collection) freeze() (files []frozen, close func(), err error) {
 	var open []*os.File
 	close = func() {
@@ -62,6 +71,7 @@ func (c *collection) freeze() (files []frozen, close func(), err error) {
 	defer c.changing.Unlock()
 	c.syncing.Lock() // and no file takes the place of another one
 	defer c.syncing.Unlock()
+	// What clients were told, and what they are waiting for, is in the files after this.
 	if err := c.engine.sync(); err != nil {
 		return nil, close, err
 	}
@@ -83,6 +93,7 @@ func (c *collection) freeze() (files []frozen, close func(), err error) {
 			return nil, close, err
 		}
 		file := frozen{e.Name(), info.Size(), io.NewSectionReader(f, 0, info.Size())}
+		// A compaction after this empties the journal, and would change what the archive still has to read.
 		if filepath.Ext(e.Name()) == ".journal" {
 			text, err := io.ReadAll(file)
 			if err != nil {
@@ -95,7 +106,8 @@ func (c *collection) freeze() (files []frozen, close func(), err error) {
 	return files, close, nil
 }
 
-// backup streams an archive.
+// backup streams an archive. Until the first byte, an error is an answer as usual. After it, all that is
+// left is to break off the connection, so that nobody takes a part for the whole.
 func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, error) {
 	c, err := s.collections.get(in.Name)
 	if err == nil && c.settings.Store != "" {
@@ -104,6 +116,8 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 	if err != nil {
 		return nil, s.answer("backup", err)
 	}
+	// A removal of the collection waits until the client has everything: close needs the lock that use
+	// holds.
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		began := false
 		err := c.use(func() error {
@@ -141,7 +155,8 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 	}}, nil
 }
 
-// restore makes a collection of an archive.
+// restore makes a collection of an archive. It holds no place, so an archive that comes slowly keeps nobody
+// from working.
 func (s *Service) restore(ctx context.Context, in *Named) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		if err := s.collections.restore(ctx, in.Name, &patient{out, s.stream(out)}); err != nil {
@@ -165,13 +180,16 @@ func (p *patient) Read(b []byte) (int, error) {
 	p.answer.more(2 * p.answer.timeout)
 	body := p.in.BodyReader()
 	n, err := body.Read(b)
+	// What was read goes to a file at once. Otherwise an archive larger than all bodies together could not
+	// be restored.
 	if counted, ok := body.(*countedBody); ok {
 		counted.release()
 	}
 	return n, err
 }
 
-// restore makes a collection of what a reader has. It is there as a whole or not at all.
+// restore makes a collection of what a reader has. It is there as a whole or not at all. What is wrong with
+// the archive is the fault of the client (badRequest); what is wrong with the disk is not.
 func (s *collections) restore(ctx context.Context, name string, from io.Reader) error {
 	_, err := s.make(ctx, name, func(dir string) error {
 		r := tar.NewReader(from)
@@ -183,12 +201,14 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 			if err != nil {
 				return badRequest{fmt.Errorf("this is not a complete backup: %w", err)}
 			}
+			// Only plain files with the names of a backup: no links, no directories, no sparse files.
 			if h.Typeflag != tar.TypeReg || !backedUp.MatchString(h.Name) || slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), func(name string) bool {
 				return strings.HasPrefix(name, "GNU.sparse.") // a few bytes that become a full disk
 			}) {
 				return badRequest{fmt.Errorf("this is not a backup: it contains %q", h.Name)}
 			}
 			err = copyFile(filepath.Join(dir, h.Name), r)
+			// The archive ends in the middle of a file, or has a name twice.
 			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) || errors.Is(err, fs.ErrExist) {
 				return badRequest{fmt.Errorf("this is not a complete backup: %q: %w", h.Name, err)}
 			}
@@ -196,6 +216,7 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 				return err
 			}
 		}
+		// make opens the collection after this, which checks everything else.
 		if _, err := os.Stat(filepath.Join(dir, "settings.json")); err != nil {
 			return badRequest{errors.New("this is not a backup: settings.json is missing")}
 		}
@@ -204,7 +225,8 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 	return err
 }
 
-// copyFile writes a new file, and waits until it is on the disk.
+// copyFile writes a new file, and waits until it is on the disk. make renames the directory after it: the
+// name must not be on the disk before what it names. A file that is there already is an error.
 func copyFile(path string, from io.Reader) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -18,6 +18,10 @@ import (
 )
 
 // This file has what is read and written as JSON lines: many documents in a request, and groups.
+//
+// A batch is answered when all its lines are done and on the disk, with one commit for all of them. So the
+// answer is in memory, and the number of lines and of matches has to be limited. Groups change nothing, and
+// are streamed.
 
 const (
 	ndjson       = "application/x-ndjson"
@@ -30,7 +34,9 @@ const (
 	mostListed   = 16 << 20  // bytes of an answer to a batch; the lines after that list no matches but the nearest
 )
 
-// addStreams registers what is no single JSON value.
+// addStreams registers what is no single JSON value. None of these goes through add, since their answers
+// are not one JSON value. The schemas of their lines are given by hand; huma does not check lines against
+// them (see orderOf).
 func (s *Service) addStreams(collection string) {
 	op := operation(s, right{write, true}, "POST", collection+"/batch", "batch", "Process many documents. Each line of the body is an Order, and the answer has an Outcome line for it. When the answer arrives, all changes are on disk")
 	op.MaxBodyBytes *= batchBodies
@@ -54,9 +60,12 @@ type lines struct {
 	Body        []byte
 }
 
-// batch does all lines of a body in order.
+// batch does all lines of a body in order. A line that is wrong, or whose turn comes after the time is
+// over, gets an outcome that says so. The answer is 200 all the same, because the client must learn what
+// the other lines have done. A batch holds one place for all its lines.
 func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 	body := bytes.TrimRight(in.RawBody, "\n")
+	// The lines are counted before they are cut: a body of newlines only would become millions of slices.
 	if n := bytes.Count(body, []byte("\n")) + 1; n > mostOrders {
 		return nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d lines, more than %d; nothing was done", n, mostOrders))
 	}
@@ -69,6 +78,7 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 				c.changing.RLock() // a backup need not wait for all lines
 				o := s.do(ctx, c, text)
 				c.changing.RUnlock()
+				// The line is done anyway; only its list is cut.
 				if len(out.Body) > mostListed && len(o.Matches) > 1 {
 					o.Matches, o.More = o.Matches[:1], true
 				}
@@ -83,7 +93,7 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 	return out, nil
 }
 
-// do does a line.
+// do does a line. It calls the engine and not change, because batch commits once for all lines.
 func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome) {
 	if ctx.Err() != nil || s.stopping.Load() {
 		return client.Outcome{Error: "not processed: the request timed out, the client disconnected, or the service is shutting down"}
@@ -114,7 +124,8 @@ func (s *Service) do(ctx context.Context, c *collection, text []byte) (out clien
 	return out
 }
 
-// refuse answers with an error.
+// refuse answers with an error. It is for streams, whose bodies run after huma has taken the handler for
+// done. Nothing may have been written before.
 func (s *Service) refuse(out huma.Context, operation string, err error) {
 	err = s.answer(operation, err)
 	var headers huma.HeadersError
@@ -128,7 +139,8 @@ func (s *Service) refuse(out huma.Context, operation string, err error) {
 	huma.WriteErr(s.api, out, status.GetStatus(), s.tell(operation, err))
 }
 
-// tell returns the text of an error as it is answered.
+// tell returns the text of an error as it is answered. Like answer, it logs what went wrong inside, once:
+// an error that went through answer is not logged again.
 func (s *Service) tell(operation string, err error) string {
 	var model *huma.ErrorModel
 	if errors.As(s.answer(operation, err), &model) {
@@ -137,12 +149,14 @@ func (s *Service) tell(operation string, err error) string {
 	return "failed"
 }
 
-// orderOf reads a line of a batch.
+// orderOf reads a line of a batch. huma does not see lines, so this checks what the schema says. After an
+// error of the settings, o has the id, so that the outcome can name the line.
 func orderOf(text []byte) (o client.Order, err error) {
 	if !utf8.Valid(text) {
 		return o, badRequest{errors.New("the line is not UTF-8")}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
+	// A misspelt limit must not be taken for the default. huma does the same with other bodies.
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
 		return o, badRequest{fmt.Errorf("the line is not an order: %w", err)}
@@ -167,7 +181,8 @@ func orderOf(text []byte) (o client.Order, err error) {
 	return o, checkID(o.ID)
 }
 
-// groups streams all groups.
+// groups streams all groups. An error before the first line is an answer as usual. After it, the connection
+// is broken off.
 func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, error) {
 	c, err := s.collections.get(in.Name)
 	if err != nil {
@@ -179,6 +194,7 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		began := false
 		w := s.stream(out)
+		// A removal of the collection waits until the client has read all groups.
 		err := c.use(func() error { // without a place, which somebody who reads slowly would keep
 			if !c.reading.TryLock() { // each takes memory
 				return errBusy
@@ -204,6 +220,7 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 		case err != nil:
 			s.log.Warn("groups were cut off", "collection", c.name, "error", err)
 			panic(http.ErrAbortHandler) // so the client sees that there are more
+		// A collection without groups has an empty answer.
 		case !began:
 			out.SetHeader("Content-Type", ndjson)
 			out.SetStatus(http.StatusOK)
@@ -211,7 +228,8 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 	}}, nil
 }
 
-// A stream is a long answer. Its deadline moves as long as the client reads.
+// A stream is a long answer. Its deadline moves as long as the client reads. So a client may take as long
+// as it needs for all of it, but not stop reading.
 type stream struct {
 	out     huma.Context
 	timeout time.Duration
@@ -222,13 +240,15 @@ func (s *Service) stream(out huma.Context) *stream {
 	return &stream{out: out, timeout: 2 * s.options.Timeout}
 }
 
-// more sets the deadline.
+// more sets the deadline. An error is ignored: where deadlines cannot be set, such as in a recorder of a
+// test, the answer goes out without one.
 func (w *stream) more(d time.Duration) {
 	if t, ok := w.out.BodyWriter().(http.ResponseWriter); ok {
 		http.NewResponseController(t).SetWriteDeadline(time.Now().Add(d))
 	}
 }
 
+// Write does not set the deadline for each call, since a line of groups may have a few bytes only.
 func (w *stream) Write(b []byte) (int, error) {
 	if w.since += len(b); w.since > streamPart {
 		w.since = 0

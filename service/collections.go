@@ -33,11 +33,20 @@ import (
 //	NAME.new             one that is being made; it is removed when the service starts
 //	NAME.old             one that is being removed; the same
 //	service.lock         for one service at a time
+//
+// A collection is made in NAME.new, opened there for a trial, and then renamed. One that is removed is
+// renamed first. So after a crash at any time, a name has all of its files or none.
+//
+// A request goes through these locks, always in this order: collection.using for as long as it works with
+// the collection, changing while it changes something, and adding (see looking) or the locks of the index
+// inside. It waits for the disk without changing, so that others can make changes for the same commit.
 
-// format is the version of the files of a collection.
+// format is the version of the files of a collection. A collection with another one is not opened.
 const format = 1
 
-// checkSettings sets what is not given, and returns an error for settings that the method does not have.
+// checkSettings sets what is not given, and returns an error for settings that the method does not have. It
+// also checks ranges that the OpenAPI description has, because the settings of a restored backup do not
+// come through it. Settings with all defaults filled in can be compared by ==, as create does.
 func checkSettings(s *client.Settings) error {
 	s.Format = format
 	s.Method = cmp.Or(s.Method, "auto")
@@ -77,16 +86,19 @@ type collection struct {
 	engine   engine
 	commit   *committer
 
+	// Who holds using for reading may rely on engine and commit: they change only in heal and close, which
+	// hold it for writing.
 	using    sync.RWMutex // held for reading during a request
-	closed   bool
+	closed   bool         // protected by using
 	full     atomic.Bool  // the disk was full, and the files are closed
-	changing sync.RWMutex // held for reading during a change
+	changing sync.RWMutex // held for reading during a change; freeze holds it for writing, so that it sees no half of one
 	syncing  sync.Mutex   // held while the files are written, or opened for a backup; taken after changing
 	reading  sync.Mutex   // of those who read all of it: groups and backups
-	expired  time.Time    // when what was too old was last deleted
+	expired  time.Time    // when what was too old was last deleted; only expireOld uses it
 }
 
-// use calls f while the collection is open.
+// use calls f while the collection is open. Requests that were using it when a removal began may finish;
+// later ones get errNoCollection. f must not call use.
 func (c *collection) use(f func() error) error {
 	c.using.RLock()
 	defer c.using.RUnlock()
@@ -96,8 +108,10 @@ func (c *collection) use(f func() error) error {
 	return f()
 }
 
-// change calls f, and returns when everything is on the disk that f may have changed or seen: an answer such as "it is there already" must not
-// be about what a failing machine would forget.
+// change calls f, and returns when everything is on the disk that f may have changed or seen: an answer
+// such as "it is there already" must not be about what a failing machine would forget. So it commits after
+// an error of f too, since f may have seen or changed something before it. If the context ends while it
+// waits, the change stays.
 func (c *collection) change(ctx context.Context, f func() error) error {
 	return c.changeUnless(ctx, func() (isOnDisk bool, err error) { return false, f() })
 }
@@ -108,6 +122,7 @@ func (c *collection) changeUnless(ctx context.Context, f func() (isOnDisk bool, 
 		return ctx.Err()
 	}
 	c.changing.RLock()
+	// The lock does not cover the commit: the next changes need not wait for the disk.
 	isOnDisk, err := f()
 	c.changing.RUnlock()
 	if isOnDisk && err == nil {
@@ -116,7 +131,8 @@ func (c *collection) changeUnless(ctx context.Context, f func() (isOnDisk bool, 
 	return errors.Join(err, c.commit.commit(ctx))
 }
 
-// putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others to get there.
+// putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others
+// to get there. With neither added nor found, the answer is about the document that has the id.
 func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
 	err = c.changeUnless(ctx, func() (isOnDisk bool, err error) {
 		found, added, err = c.engine.putIfNew(ctx, id, text, limit)
@@ -129,7 +145,8 @@ func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (
 	return found, added, err
 }
 
-// expire deletes what was added before a time.
+// expire deletes what was added before a time. It calls use by itself, because expireOld has no request
+// around it.
 func (c *collection) expire(ctx context.Context, before time.Time) (n int, err error) {
 	err = c.use(func() error {
 		return c.change(ctx, func() error {
@@ -145,6 +162,8 @@ type collections struct {
 	options *Options
 	log     *slog.Logger
 
+	// mu protects the two maps only. Whoever makes or removes a collection reserves its name instead of
+	// holding mu, since that takes as long as the disk, or as a client that sends an archive.
 	lock     *flock.Flock // of the directory
 	mu       sync.RWMutex
 	byName   map[string]*collection
@@ -156,10 +175,13 @@ var (
 	errExists       = errors.New("the collection already exists, with different settings")
 )
 
-// names are those of collections. No other file in the directory looks like one.
+// names are those of collections. No other file in the directory looks like one. Directories, and tables
+// and keys of stores, get these names, so no character may have a meaning there.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`)
 
-// openCollections opens all collections of the directory.
+// openCollections opens all collections of the directory. The lock of the directory comes first, because
+// what a crash has left half made or half removed is deleted: it must not be the work of a service that is
+// still running.
 func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collections, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
@@ -195,7 +217,8 @@ func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collec
 	return s, nil
 }
 
-// open opens the collection of a directory.
+// open opens the collection of a directory. Its error is a badRequest for bad settings, so a restored
+// archive with such settings gets 400.
 func (s *collections) open(ctx context.Context, name, dir string) (*collection, error) {
 	c := &collection{name: name, dir: dir}
 	text, err := os.ReadFile(filepath.Join(c.dir, "settings.json"))
@@ -205,6 +228,8 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 	if err := json.Unmarshal(text, &c.settings); err != nil {
 		return nil, fmt.Errorf("settings.json: %w", err)
 	}
+	// Settings of another format may be ones that this version does not know. They are not checked: the
+	// error is about the format.
 	if c.settings.Format == format {
 		err = checkSettings(&c.settings)
 	}
@@ -220,7 +245,8 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 	return c, nil
 }
 
-// start opens the engine of a collection.
+// start opens the engine of a collection. Commits hold syncing, so that freeze can keep the files as they
+// are.
 func (s *collections) start(ctx context.Context, c *collection) error {
 	e, err := s.engine(ctx, c)
 	if err == nil {
@@ -233,8 +259,10 @@ func (s *collections) start(ctx context.Context, c *collection) error {
 	return err
 }
 
-// heal opens a collection again that does not work, with an error, if the disk was full: what was acknowledged is on it. After other errors of a disk
-// nobody knows what is. It returns the error of one that does not work.
+// heal opens a collection again that does not work, with an error, if the disk was full: what was
+// acknowledged is on it. After other errors of a disk nobody knows what is. It returns the error of one
+// that does not work. It waits for all requests that use the collection. If there is still no room, the
+// engine stays closed, c.full says so, and the next call tries again.
 func (s *collections) heal(ctx context.Context, c *collection, err error) error {
 	if !c.full.Load() && !errors.Is(err, syscall.ENOSPC) {
 		return err
@@ -255,7 +283,8 @@ func (s *collections) heal(ctx context.Context, c *collection, err error) error 
 	return nil
 }
 
-// engine opens what finds near-duplicates in a collection.
+// engine opens what finds near-duplicates in a collection. An index or a store becomes an engine by a
+// looking.
 func (s *collections) engine(ctx context.Context, c *collection) (engine, error) {
 	path := filepath.Join(c.dir, "documents")
 	var f finder
@@ -275,7 +304,7 @@ func (s *collections) engine(ctx context.Context, c *collection) (engine, error)
 	return &looking{finder: f}, err
 }
 
-// get returns a collection.
+// get returns a collection. It may be removed at any time after that, so callers go on with use.
 func (s *collections) get(name string) (*collection, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -296,6 +325,8 @@ func (s *collections) all() (all []*collection) {
 }
 
 // reserve keeps everybody else from making or removing a collection with a name, until free is called.
+// Others get errBusy at once and do not wait, because a restore holds the name for as long as the archive
+// takes to arrive.
 func (s *collections) reserve(name string) (free func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +341,9 @@ func (s *collections) reserve(name string) (free func(), err error) {
 	}, nil
 }
 
-// create makes a collection. If it is there with the same settings, it does nothing.
+// create makes a collection. If it is there with the same settings, it does nothing; with others it is
+// errExists. So of two calls at the same time with the same settings, one may get errBusy, and succeeds
+// when it is repeated.
 func (s *collections) create(ctx context.Context, name string, settings client.Settings) (c *collection, isNew bool, err error) {
 	if err := checkSettings(&settings); err != nil {
 		return nil, false, badRequest{err}
@@ -340,7 +373,9 @@ func (s *collections) create(ctx context.Context, name string, settings client.S
 	return c, false, nil
 }
 
-// make makes a collection in a directory that fill fills. It is there as a whole or not at all.
+// make makes a collection in a directory that fill fills. It is there as a whole or not at all: before the
+// rename, a start removes what was made; after it, the collection can be opened, since that was tried. fill
+// must have its files on the disk when it returns.
 func (s *collections) make(ctx context.Context, name string, fill func(dir string) error) (c *collection, err error) {
 	free, err := s.reserve(name)
 	if err != nil {
@@ -368,6 +403,7 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir+".new"))
 	}
+	// Without it, a machine that fails could forget the name of a collection that has answered already.
 	if err = syncDir(s.options.Dir); err == nil {
 		c, err = s.open(ctx, name, dir)
 	}
@@ -380,7 +416,10 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 	return c, nil
 }
 
-// remove removes a collection with its files. What is in a store stays there.
+// remove removes a collection with its files. What is in a store stays there. The renaming decides: before
+// it, an error changes nothing; after it, the collection is gone, and the next start removes the files that
+// an error has left. Nobody can find the collection any more when close waits for the requests that still
+// use it.
 func (s *collections) remove(name string) error {
 	free, err := s.reserve(name)
 	if err != nil {
@@ -404,7 +443,7 @@ func (s *collections) remove(name string) error {
 	return errors.Join(syncDir(s.options.Dir), os.RemoveAll(c.dir+".old"))
 }
 
-// close closes a collection when the requests that use it have ended.
+// close closes a collection when the requests that use it have ended. A second call does nothing.
 func (c *collection) close() error {
 	c.using.Lock()
 	defer c.using.Unlock()
@@ -415,7 +454,8 @@ func (c *collection) close() error {
 	return c.engine.close()
 }
 
-// close closes all collections.
+// close closes all collections. An error of one does not keep the others from being closed. The lock of the
+// directory goes last.
 func (s *collections) close() (err error) {
 	for _, c := range s.all() {
 		err = errors.Join(err, c.close())

@@ -14,6 +14,9 @@ import (
 
 // This file has collections of 64-bit fingerprints and of MinHash signatures in files. They keep no texts: a document takes some tens or
 // hundreds of bytes, and less is found.
+//
+// What stands for a text depends on the Fingerprinter and its version. The index keeps the version, and
+// does not open with another one, since their values could not be compared. stored.go uses the same kinds.
 
 // An index is what neardup.Index and neardup.SignatureIndex have in common. V is what stands for a text.
 type index[V any] interface {
@@ -50,7 +53,8 @@ func fingerprints() (kind[neardup.Fingerprint64], error) {
 	return kind[neardup.Fingerprint64]{version, func(text string) neardup.Fingerprint64 { return f.Sum64(neardup.Text(text)) }, byDistance, fingerprinted, func(fp neardup.Fingerprint64) bool { return fp == 0 }}, err
 }
 
-// openFingerprints opens an index of fingerprints.
+// openFingerprints opens an index of fingerprints. Its error is a neardup.ErrVersion if the files were made
+// by another version of the features.
 func openFingerprints(path string, distance int) (finder, error) {
 	k, err := fingerprints()
 	if err != nil {
@@ -63,6 +67,8 @@ func openFingerprints(path string, distance int) (finder, error) {
 	return &indexed[neardup.Fingerprint64]{ix, k}, nil
 }
 
+// byDistance sets Similarity too, by which search sorts all kinds: it falls as the distance grows. It is no
+// Jaccard similarity.
 func byDistance(m neardup.Match[string]) client.Match {
 	return client.Match{ID: m.ID, Distance: &m.Distance, Similarity: 1 - float64(m.Distance)/64}
 }
@@ -71,7 +77,8 @@ func fingerprinted(id string, fp neardup.Fingerprint64) client.Stored {
 	return client.Stored{ID: id, Fingerprint: fmt.Sprintf("%016x", uint64(fp))}
 }
 
-// signatureBits is how many bits of each value of a signature are kept.
+// signatureBits is how many bits of each value of a signature are kept. 128 values of 8 bits are the 128
+// bytes of a document that the description of the settings states.
 const signatureBits = 8
 
 // signatures are those of 128 values.
@@ -100,7 +107,9 @@ func openSignatures(path string, similarity float64) (finder, error) {
 	return &indexed[neardup.Signature]{ix, k}, nil
 }
 
-// search sorts what the index yields, which is in any order.
+// search sorts what the index yields, which is in any order. It keeps at most 2·limit+64 matches while it
+// reads, so its memory does not depend on how many equal texts there are. Equally similar ones are in the
+// order of their ids, so that an answer can be repeated.
 func (x *indexed[V]) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
 	v := x.of(text)
 	cut := func() {
@@ -143,6 +152,7 @@ func (x *indexed[V]) expire(_ context.Context, before time.Time) (int, error) {
 	return x.DeleteBefore(before)
 }
 
+// groups are chains of pairs, so two members of a group need not be near each other.
 func (x *indexed[V]) groups(ctx context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		groups, err := x.Groups(ctx, neardup.SingleLinkage)
@@ -157,6 +167,7 @@ func (x *indexed[V]) groups(ctx context.Context) iter.Seq2[[]string, error] {
 	}
 }
 
+// explain has nothing to show: the index keeps no text and no features.
 func (x *indexed[V]) explain(context.Context, string, string) (client.Pair, error) {
 	return client.Pair{}, errUnable
 }

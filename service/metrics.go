@@ -15,8 +15,13 @@ import (
 )
 
 // This file counts for Prometheus, and remembers the last decisions for the page.
+//
+// No label has a value that a client can choose freely: operations are patterns of the router, and
+// collections are those that an admin has made. Decisions are in memory only, and start from nothing with
+// the service.
 
-// Metrics are those of a service.
+// Metrics are those of a service. It has a registry of its own, so that two services in a process do not
+// share numbers, and what else the process registers does not appear.
 type metrics struct {
 	service   *Service
 	registry  *prometheus.Registry
@@ -24,6 +29,7 @@ type metrics struct {
 	seconds   *prometheus.HistogramVec // by pattern
 	decisions *prometheus.CounterVec   // by collection, operation, and whether there was a near-duplicate
 
+	// These are not kept up to date, but asked for when somebody reads the metrics.
 	documents, bytes, working, bodies *prometheus.Desc
 }
 
@@ -50,7 +56,9 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector].
+// Collect implements [prometheus.Collector]. It looks at the files of every collection, so a scrape costs
+// more with many. The number of documents is left out where the engine fails or does not know it; /readyz
+// tells of failures.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -77,7 +85,8 @@ func (m *metrics) answered(pattern string, status int, d time.Duration) {
 	m.seconds.WithLabelValues(pattern).Observe(d.Seconds())
 }
 
-// size returns how many bytes the files of a collection have.
+// size returns how many bytes the files of a collection have. Errors are passed over: a compaction may
+// remove a file while this looks, and the size is for people only.
 func (c *collection) size() (n int64) {
 	filepath.WalkDir(c.dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
@@ -90,14 +99,16 @@ func (c *collection) size() (n int64) {
 	return n
 }
 
-// recent has the last decisions.
+// recent has the last decisions. It is a ring: decision number k is in last[k % 100], and a new one
+// replaces the oldest.
 type recent struct {
 	sync.Mutex
 	last [100]client.Decided
 	n    int // of all
 }
 
-// decided takes note of a decision.
+// decided takes note of a decision. The collection is in use, so remove still waits for it, and forget
+// comes later.
 func (s *Service) decided(c *collection, op string, d client.Decision) {
 	known := len(d.Matches) > 0
 	s.metrics.decisions.WithLabelValues(c.name, op, strconv.FormatBool(known)).Inc()
@@ -127,7 +138,8 @@ func (s *Service) decisions(ctx context.Context, _ *struct{}) (*body[[]client.De
 	return out, nil
 }
 
-// forget forgets the decisions about a collection that was removed.
+// forget forgets the decisions about a collection that was removed. A new collection with the name must not
+// show decisions that others made. A forgotten entry stays in the ring without a collection.
 func (s *Service) forget(collection string) {
 	s.metrics.decisions.DeletePartialMatch(prometheus.Labels{"collection": collection})
 	s.recent.Lock()

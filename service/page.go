@@ -10,7 +10,8 @@ import (
 //go:embed page.html
 var page []byte
 
-// servePage answers with the page. It loads nothing, and texts cannot become code in it.
+// servePage answers with the page. It loads nothing, and texts cannot become code in it. The policy of the
+// header allows no other sources, no frames and no forms; the script and the style are in the page itself.
 func servePage(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

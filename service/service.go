@@ -84,6 +84,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
 	s := &Service{options: o, log: cmp.Or(o.Log, slog.Default()), recent: &recent{}}
 	var err error
+	// The collections come first, because only this step can fail. After it, no error leaves them open.
 	if s.collections, err = openCollections(ctx, &s.options, s.log); err != nil {
 		return nil, fmt.Errorf("service: %w", err)
 	}
@@ -92,10 +93,14 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig())
 	s.register()
+	// These four are plain handlers, so authorize never sees them. Probes and the page need no token, and
+	// /metrics checks its own.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.onlyAdmin(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /{$}", servePage)
+	// guard is the outermost handler, so it counts the bodies, catches the panics and measures the time of
+	// every request, also of those that CrossOriginProtection refuses.
 	s.handler = s.guard(http.NewCrossOriginProtection().Handler(mux))
 	s.stopExpiry = s.expireNowAndThen()
 	return s, nil
@@ -118,13 +123,16 @@ func (s *Service) ReloadTokens() error {
 // Stop announces that the service will stop soon: lines of batches that have not begun are not processed, and their answers say so.
 func (s *Service) Stop() { s.stopping.Store(true) }
 
-// Close closes all collections. Requests must have ended.
+// Close closes all collections. Requests must have ended. Close stops the expiry first, so that nothing
+// begins to delete while the collections are closed.
 func (s *Service) Close() error {
 	s.stopExpiry()
 	return s.collections.close()
 }
 
-// ready answers whether every collection works: one whose disk or store has failed does not.
+// ready answers whether every collection works: one whose disk or store has failed does not. It is also the
+// only place that opens a collection again after a full disk (see heal). The two seconds are for all
+// collections together. The name of the one that failed is only in the log, since /readyz needs no token.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
@@ -142,7 +150,8 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// expireNowAndThen deletes what is too old once a minute, until the function that it returns is called.
+// expireNowAndThen deletes what is too old once a minute, until the function that it returns is called. The
+// first round begins at once. stop cancels a round in progress, and returns when its goroutine has ended.
 func (s *Service) expireNowAndThen() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -162,7 +171,12 @@ func (s *Service) expireNowAndThen() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// expireOld deletes what is too old at a time. It goes through all of a store, so there it waits for a hundredth of the age.
+// expireOld deletes what is too old at a time. In files the cost follows what is deleted, so it looks in
+// every round. In a store it has to go through everything, so there it waits for a hundredth of the age
+// between two rounds.
+//
+// Only one goroutine calls it, so c.expired needs no lock. After an error c.expired stays as it was, and
+// the next round tries again.
 func (s *Service) expireOld(ctx context.Context, now time.Time) {
 	for _, c := range s.collections.all() {
 		wait := time.Duration(0)

@@ -14,9 +14,13 @@ import (
 
 // This file has collections of fingerprints or signatures in a store, which several services may share: in Redis, a database, or files of
 // Pebble.
+//
+// Nothing of the store is kept in the service, so what another service has changed is seen at once. In
+// return, each call waits for the store, and there is nothing for sync to do.
 
-// A Store opens the fingerprints or signatures of a collection in a store that only services with this collection use. The
-// version says how they were made. The service closes the stores that it returns.
+// A Store opens the fingerprints or signatures of a collection in a store that only services with this
+// collection use. The version says how they were made. The service closes the stores that it returns.
+// Removing a collection does not remove what is in its store.
 type Store interface {
 	Fingerprints(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Fingerprint64], version string) (blockstore.Store[neardup.Fingerprint64], error)
 	Signatures(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error)
@@ -46,7 +50,8 @@ func openShared(ctx context.Context, store Store, collection string, set client.
 	return sharedBy(ctx, store.Signatures, collection, k, scheme, err)
 }
 
-// sharedBy opens a store by open, unless err is not nil.
+// sharedBy opens a store by open, unless err is not nil. A scheme that cannot be made is the fault of the
+// settings, so it is a badRequest; a store that cannot be reached is not.
 func sharedBy[V any](ctx context.Context, open func(context.Context, string, blockstore.Scheme[V], string) (blockstore.Store[V], error), collection string, k kind[V], scheme blockstore.Scheme[V], err error) (finder, error) {
 	if err != nil {
 		return nil, badRequest{fmt.Errorf("in a store: %w", err)}
@@ -58,7 +63,8 @@ func sharedBy[V any](ctx context.Context, open func(context.Context, string, blo
 	return &shared[V]{s, k}, nil
 }
 
-// search finds nothing for a text without letters and digits.
+// search finds nothing for a text without letters and digits. All of these would have the same fingerprint,
+// and be near-duplicates of each other.
 func (s *shared[V]) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
 	v := s.of(text)
 	if s.empty(v) {
@@ -74,7 +80,8 @@ func (s *shared[V]) search(ctx context.Context, text string, limit int) (all []c
 	return all, nil
 }
 
-// put stores no fingerprint of a text without letters and digits: nothing could find it. What has the id is deleted then.
+// put stores no fingerprint of a text without letters and digits: nothing could find it. What has the id is
+// deleted then. Otherwise a search would go on to find the text that was replaced.
 func (s *shared[V]) put(ctx context.Context, id, text string) (bool, error) {
 	v := s.of(text)
 	if s.empty(v) {
@@ -87,6 +94,8 @@ func (s *shared[V]) put(ctx context.Context, id, text string) (bool, error) {
 	return err == nil, err
 }
 
+// delete asks before it deletes, because stores do not say what they had. Of two calls at the same time,
+// both may report that the document was there.
 func (s *shared[V]) delete(ctx context.Context, id string) (bool, error) {
 	_, was, err := s.get(ctx, id)
 	if err != nil {
@@ -103,6 +112,7 @@ func (s *shared[V]) get(ctx context.Context, id string) (client.Stored, bool, er
 
 func (s *shared[V]) expire(ctx context.Context, before time.Time) (int, error) {
 	n, err := s.store.DeleteBefore(ctx, before)
+	// Some layouts keep no times (see blockstore.Store).
 	if errors.Is(err, errors.ErrUnsupported) {
 		return n, errUnable
 	}
@@ -122,7 +132,7 @@ func (s *shared[V]) len(ctx context.Context) (n int, err error) { return -1, nil
 func (s *shared[V]) sync() error  { return nil }
 func (s *shared[V]) close() error { return s.store.Close() }
 
-// err asks for something that is not there.
+// err asks for something that is not there. The answer does not matter, only whether there is one.
 func (s *shared[V]) err(ctx context.Context) error {
 	_, err := s.store.Get(ctx, []string{"?"})
 	return err

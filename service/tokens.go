@@ -19,6 +19,10 @@ import (
 )
 
 // This file says who may do what. A token has a right to some collections, or to all.
+//
+// A request is authorized before its body is read, and by the grants of that moment: a reload changes what
+// comes next, and nothing that is under way. Errors never have a token or a part of one, wherever in the
+// line it stands (FuzzTokens).
 
 // A level is what a right allows. Each allows what those before it do.
 type level int
@@ -31,13 +35,15 @@ const (
 
 var levels = map[string]level{"read": read, "write": write, "admin": admin}
 
-// A right is what an operation needs.
+// A right is what an operation needs. Without named, admin needs a grant for *, and read any grant: those
+// operations list only what mayRead allows.
 type right struct {
 	level level
 	named bool // to the collection of the path
 }
 
-// A grant is a token and its rights.
+// A grant is a token and its rights. Only a hash of the token is kept, which also makes all of them equally
+// long for the comparison.
 type grant struct {
 	name        string
 	hash        [sha256.Size]byte
@@ -55,7 +61,9 @@ type grant struct {
 // With * it applies to all collections, and an admin of all sees the metrics. A token has at least 16 bytes and no white
 // space. The name appears in the log of what admins do.
 type Tokens struct {
-	path   string
+	path string
+	// The grants are replaced as a whole, so a request reads either the old ones or the new ones without a
+	// lock.
 	grants atomic.Pointer[[]grant]
 }
 
@@ -65,7 +73,8 @@ func ReadTokens(path string) (*Tokens, error) {
 	return t, t.reload()
 }
 
-// reload reads the file again. After an error the tokens are what they were.
+// reload reads the file again. After an error the tokens are what they were. A file without tokens is an
+// error too.
 func (t *Tokens) reload() error {
 	text, err := os.ReadFile(t.path)
 	if err != nil {
@@ -118,7 +127,8 @@ func grantOf(f []string) (g grant, err error) {
 	return g, nil
 }
 
-// find returns the grant of a token, or nil. Its time depends on the number of tokens, and not on what they are.
+// find returns the grant of a token, or nil. Its time depends on the number of tokens, and not on what they
+// are. It goes on after the right one for that reason.
 func (t *Tokens) find(token string) (found *grant) {
 	hash := sha256.Sum256([]byte(token))
 	all := *t.grants.Load()
@@ -135,19 +145,24 @@ func (g *grant) may(l level, collection string) bool {
 	if g == nil || g.level < l {
 		return false
 	}
+	// A list is open to every token, and shows only collections that the token may read.
 	return collection == "" && l == read || slices.Contains(g.collections, "*") || slices.Contains(g.collections, collection)
 }
 
 // grantKey is where the context of a request has the grant.
 type grantKey struct{}
 
-// mayRead reports whether a request may know of a collection.
+// mayRead reports whether a request may know of a collection. Without Tokens there is no grant in the
+// context, and everything may be read.
 func mayRead(ctx context.Context, collection string) bool {
 	g, hasTokens := ctx.Value(grantKey{}).(*grant)
 	return !hasTokens || g.may(read, collection)
 }
 
 // authorize refuses requests without the right that their operation needs, and those that come too fast.
+// The rate comes first: otherwise somebody could try tokens as fast as the network allows. A wrong token
+// counts for the address that it comes from. A collection that the token has no right to gets 403 whether
+// it is there or not.
 func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 	needs := ctx.Operation().Metadata["right"].(right)
 	collection := ""
@@ -165,6 +180,7 @@ func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 	}
 	if s.options.Tokens != nil {
 		if g == nil {
+			// RFC 9110, section 15.5.2, demands this header of a 401.
 			ctx.SetHeader("WWW-Authenticate", `Bearer realm="neardup"`)
 			huma.WriteErr(s.api, ctx, http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN")
 			return
@@ -181,7 +197,8 @@ func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// grantOf returns the grant of a header Authorization, or nil.
+// grantOf returns the grant of a header Authorization, or nil. The name of the scheme may be in upper or
+// lower case (RFC 9110, section 11.1).
 func (s *Service) grantOf(header string) *grant {
 	scheme, token, _ := strings.Cut(header, " ")
 	if s.options.Tokens == nil || !strings.EqualFold(scheme, "Bearer") {
@@ -190,7 +207,8 @@ func (s *Service) grantOf(header string) *grant {
 	return s.options.Tokens.find(strings.TrimSpace(token))
 }
 
-// onlyAdmin is a handler for those who may do everything.
+// onlyAdmin is a handler for those who may do everything. It is for handlers that huma does not know, and
+// that authorize does not see; no rate applies to them.
 func (s *Service) onlyAdmin(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g := s.grantOf(r.Header.Get("Authorization")); s.options.Tokens != nil && !g.may(admin, "*") {

@@ -22,7 +22,11 @@ import (
 	neardupbeam "github.com/neardup/neardup/beam"
 )
 
-// The features that -features can name. Workers find these functions by name.
+// This file reads the flags and builds the pipeline. Workers run the same program: beam.Init makes it one,
+// and does not return there.
+
+// The features that -features can name. Workers find these functions by name, so they are at the top level
+// and registered in init, which workers run too; function literals have no stable names.
 var features = map[string]func() neardup.Fingerprinter{"words": words, "words2": words2, "words3": words3, "chars3": chars3, "chars5": chars5}
 
 func words() neardup.Fingerprinter  { return neardup.Fingerprinter{Tokenizer: neardup.Words{}} }
@@ -53,6 +57,8 @@ func main() {
 	var j job
 	j.define()
 	flag.Parse()
+	// Flags must be parsed before Init. On a worker it does not return, so what is below runs only where
+	// the job is made.
 	beam.Init()
 	err := j.check()
 	if err == nil {
@@ -90,12 +96,14 @@ func (j *job) define() {
 	flag.IntVar(&j.HotBucket, "hot-bucket", 0, "the largest number of contents in a bucket that one worker compares (default 4096)")
 }
 
-// linkages has what -group can name.
+// linkages has what -linkage can name.
 var linkages = map[string]neardup.Linkage{"centre": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "single": neardup.SingleLinkage}
 
-// check checks the flags, and completes them.
+// check checks the flags, and completes them. An error here costs nothing; the same one on a cluster would
+// cost the start of the job. So it also checks what the transforms would panic about.
 func (j *job) check() (err error) {
 	j.KeepFirst = j.keep == "first"
+	// With auto, no Fingerprinter means that package dedup chooses the features.
 	if j.Fingerprinter = features[j.features]; j.features == "" && j.Method != neardupbeam.Auto {
 		j.Fingerprinter = words2
 	}
@@ -104,6 +112,7 @@ func (j *job) check() (err error) {
 	if j.kinds != "" {
 		err = j.Kinds.UnmarshalText([]byte(j.kinds))
 	}
+	// A worker sorts a file in memory, so files must not grow with the collection.
 	if j.shards == 0 {
 		j.shards = int(min(max(10, j.Documents/100_000), 99_999))
 	}
@@ -138,13 +147,16 @@ func (j *job) checkRest() error {
 	return nil
 }
 
-// isGiven reports whether a flag is on the command line.
+// isGiven reports whether a flag is on the command line. The value alone cannot tell: the zero value of an
+// option means its default.
 func isGiven(name string) (is bool) {
 	flag.Visit(func(f *flag.Flag) { is = is || f.Name == name })
 	return is
 }
 
-// run runs the pipeline.
+// run runs the pipeline. Write would replace files of these names, which may be the result of another job,
+// so it asks first. It asks for all outputs, whether this job writes them or not: what is left of another
+// job must not lie beside the new files.
 func (j *job) run(ctx context.Context) error {
 	for _, name := range []string{"kept", "groups", "notes", "pairs", "families"} {
 		exists, err := neardupbeam.Exists(ctx, j.output+name)

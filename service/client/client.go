@@ -5,6 +5,11 @@
 //	if err == nil && !d.Added {
 //		log.Printf("%s is like %s", url, d.Matches[0].ID)
 //	}
+//
+// A Client repeats no call by itself. A call that got no answer, or the Status 429 or 503, can be repeated,
+// after [Error.RetryAfter] if that is set. A second call leaves what one would have left, but may report
+// something else: Delete and Remove find nothing, and PutIfNew adds nothing. types.go has what goes over
+// the wire, which the service uses too.
 package client
 
 import (
@@ -29,7 +34,8 @@ type Client struct {
 	HTTP  *http.Client // nil means [http.DefaultClient]
 }
 
-// An Error is an answer that reports a failure.
+// An Error is an answer that reports a failure. Errors of the connection and of the context are those of
+// package net/http. 503 does not say whether a change has taken effect.
 type Error struct {
 	Status     int           // of HTTP
 	Detail     string        // what the service says
@@ -38,7 +44,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("neardupd: %d: %s", e.Status, e.Detail) }
 
-// Create makes a collection. If it exists already with the same settings, Create does nothing.
+// Create makes a collection. If it exists already with the same settings, Create does nothing. With other
+// settings the Error has the Status 409.
 func (c *Client) Create(ctx context.Context, collection string, settings Settings) error {
 	return c.call(ctx, http.MethodPut, c.path(collection, ""), settings, nil)
 }
@@ -48,7 +55,8 @@ func (c *Client) Remove(ctx context.Context, collection string) error {
 	return c.call(ctx, http.MethodDelete, c.path(collection, ""), nil, nil)
 }
 
-// valid returns an error for what JSON cannot have: package json would replace it, without a word.
+// valid returns an error for what JSON cannot have: package json would replace it, without a word. So two
+// different ids could become one.
 func valid(texts ...string) error {
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
@@ -95,7 +103,10 @@ func (c *Client) Delete(ctx context.Context, collection, id string) (was bool, e
 	return err == nil, ignoreMissing(err)
 }
 
-// Batch sends many orders in one request, and returns an outcome for each.
+// Batch sends many orders in one request, and returns an outcome for each. Its outcomes are in the order of
+// the orders, and each has its own Error: err is nil if the service has answered for all. With too many
+// orders or bytes, nothing is done. If the connection breaks, Batch returns the outcomes that it has got
+// with the error; the other orders may have been done.
 func (c *Client) Batch(ctx context.Context, collection string, orders []Order) (out []Outcome, err error) {
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)
@@ -124,7 +135,8 @@ func (c *Client) Batch(ctx context.Context, collection string, orders []Order) (
 	}
 }
 
-// ignoreMissing returns nil for a document that is not there.
+// ignoreMissing returns nil for a document that is not there. A missing collection has the same status, and
+// must stay an error, so the text decides.
 func ignoreMissing(err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound && e.Detail == NoDocument {
 		return nil
@@ -161,7 +173,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// do sends a request, and returns the body of the answer if it is a success.
+// do sends a request, and returns the body of the answer if it is a success. The caller closes it. An
+// answer that is no success becomes an Error, also one of a proxy that is not JSON: then Detail is the
+// status line.
 func (c *Client) do(ctx context.Context, method, path, contentType string, body io.Reader) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
 	if err != nil {
@@ -190,6 +204,7 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body 
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
 	var problem struct{ Detail string }
+	// What answers may be no neardupd, so not everything that it sends is read into memory.
 	if text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20)); err == nil && json.Unmarshal(text, &problem) == nil && problem.Detail != "" {
 		e.Detail = problem.Detail
 	}

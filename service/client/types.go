@@ -3,8 +3,13 @@ package client
 import "time"
 
 // This file has what goes over the wire. The service makes its OpenAPI description of these types.
+//
+// The tags are the schema too: huma checks requests by them, and refuses a request with a field that is not
+// here.
 
-// Settings say how a collection finds near-duplicates. They do not change.
+// Settings say how a collection finds near-duplicates. They do not change. Fields with the zero value mean
+// the default, and the service fills them in when it makes the collection. They must be comparable: the
+// service compares them by ==.
 type Settings struct {
 	Method     string   `json:"method,omitempty" enum:"auto,simhash,minhash" doc:"auto, the default, is the most accurate, and stores the texts; simhash has 64-bit fingerprints, and minhash signatures of 128 bytes"`
 	Distance   int      `json:"distance,omitempty" minimum:"1" maximum:"16" doc:"simhash: the largest number of bits in which near-duplicates differ; the default is 3"`
@@ -20,7 +25,7 @@ type Duration struct{ time.Duration }
 // MarshalText implements [encoding.TextMarshaler].
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler].
+// UnmarshalText implements [encoding.TextUnmarshaler]. An empty text is 0.
 func (d *Duration) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		d.Duration = 0
@@ -58,13 +63,13 @@ type Match struct {
 	Distance    *int    `json:"distance,omitempty" doc:"simhash: the number of bits in which the fingerprints differ"`
 }
 
-// Found are the near-duplicates of a text.
+// Found are the near-duplicates of a text. Matches is never null in an answer.
 type Found struct {
 	Matches []Match `json:"matches" doc:"the most probable or nearest first"`
 	More    bool    `json:"more,omitempty" doc:"there are more matches than were requested"`
 }
 
-// A Decision is what was done with a text.
+// A Decision is what was done with a text. If the id was in use, Added is false and there are no matches.
 type Decision struct {
 	ID    string `json:"id"`
 	Added bool   `json:"added" doc:"the text was stored, because it has no near-duplicate and its id was not in use"`
@@ -100,7 +105,7 @@ type Quantity struct {
 	Adds  float64 `json:"adds" doc:"what it adds to the logarithm of the odds"`
 }
 
-// An Order is a line of a batch.
+// An Order is a line of a batch. Text is a pointer, because an empty text is not the same as none.
 type Order struct {
 	Op    string  `json:"op" enum:"put,put-if-new,search,delete"`
 	ID    string  `json:"id,omitempty" doc:"required for all operations except search, which only repeats it in its answer"`
@@ -123,7 +128,7 @@ type Group struct {
 	IDs []string `json:"ids"`
 }
 
-// A Decided is an earlier decision.
+// A Decided is an earlier decision. The service remembers the last hundred, until it ends.
 type Decided struct {
 	At         time.Time `json:"at"`
 	Collection string    `json:"collection"`

@@ -33,6 +33,10 @@ import (
 )
 
 // Flags are those of the program.
+// This file reads the flags, serves, and stops. Package service answers the requests; this program adds the
+// listener, TLS, the limit of connections and the signals. SIGINT and SIGTERM end it after the requests in
+// progress, and SIGHUP reloads the tokens.
+
 type flags struct {
 	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Directory of the collections. It is created if it does not exist."`
 	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, anyone on the network can connect; then use tokens and TLS (${default})."`
@@ -51,7 +55,8 @@ type flags struct {
 }
 
 func main() {
-	// A goroutine that waits for a file holds its processor up for a while, so there are twice as many: 8 clients gain a tenth (lab/cmd/load).
+	// A goroutine that waits for a file holds its processor up for a while, so there are twice as many: 8
+	// clients gain a tenth (lab/cmd/load). Whoever sets GOMAXPROCS gets what they ask for.
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
@@ -63,8 +68,10 @@ func main() {
 	}
 }
 
-// run serves until the context ends, and then finishes the requests that are worked on. It calls ready with the address when it accepts
-// connections.
+// run serves until the context ends, and then finishes the requests that are worked on. It calls ready with
+// the address when it accepts connections. Everything that main uses of the process is a parameter, so that
+// tests can run it several times. s.Close comes after serve has ended, since requests need the collections,
+// and its error is one of the program: it can be that of the last write.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready func(address string)) error {
 	var f flags
 	exited := false
@@ -72,6 +79,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 	if err != nil {
 		return err
 	}
+	// --help calls the Exit above, which returns. Parse then goes on, so its error counts only if nothing
+	// has exited.
 	if _, err := parser.Parse(args); exited || err != nil {
 		if exited {
 			return nil
@@ -89,6 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 	if err != nil {
 		return err
 	}
+	// SIGHUP ends a process that does not ask for it, also one that is still opening its collections.
 	again := make(chan os.Signal, 1) // before the collections are opened, which may take a while
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -103,7 +113,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 // storeName matches the names of stores.
 var storeName = regexp.MustCompile(`^[a-z0-9_]+$`)
 
-// options returns the options of the service.
+// options returns the options of the service. Stores are not opened here: the service opens those that its
+// collections refer to. So a store that is not used need not be reachable.
 func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
 	o = service.Options{
 		Dir: f.Dir, MaxBody: f.MaxBody << 20, Concurrent: f.Concurrent, Rate: f.Rate, Timeout: f.Timeout, Hosts: f.Host, Memory: f.Memory << 20, Log: log,
@@ -124,7 +135,9 @@ func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
 	return o, nil
 }
 
-// serve listens and answers.
+// serve listens and answers. It returns when the context has ended and the requests are done, or when the
+// listener fails. Shutdown waits for requests that are worked on: longer than a request may take, but not
+// for a long batch, which Stop makes end early. With --openapi it prints and does not listen.
 func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, log *slog.Logger, again <-chan os.Signal, ready func(address string)) error {
 	if f.OpenAPI {
 		text, err := s.OpenAPI()
@@ -137,12 +150,17 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 	if err != nil {
 		return err
 	}
+	// A connection costs memory and a descriptor before the service can refuse anything. Those above the
+	// limit wait in the queue of the system.
 	listener = netutil.LimitListener(listener, f.Connections)
+	// ReadTimeout and WriteTimeout would hold for restores and backups too, so the service sets a deadline
+	// for each request. These are for what comes before a request and between two.
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
+	// There is room for the error, so that the goroutine ends also after nobody reads it any more.
 	served := make(chan error, 1)
 	go func() {
 		if f.TLSCert != "" {
@@ -169,6 +187,7 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 		case <-ctx.Done():
 			s.Stop()
 			log.Info("shutting down; requests in progress have time to finish")
+			// The context of the program has ended; this one must not be made of it.
 			stopping, cancel := context.WithTimeout(context.Background(), f.Timeout+5*time.Second)
 			defer cancel()
 			if err := server.Shutdown(stopping); err != nil {

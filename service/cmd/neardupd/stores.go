@@ -26,8 +26,13 @@ import (
 )
 
 // This file opens the stores that --store names by URLs, and keeps passwords out of messages.
+//
+// Each collection has its own table, prefix or directory, whose name is made of that of the collection.
+// Names of collections have only lower-case letters, digits and underscores, so they need no quotes.
+// Drivers put URLs, or parts of them, into their errors. So every error of a store goes through hidden.
 
-// A storeAt is the URL of a store. The errors of its methods do not contain the password.
+// A storeAt is the URL of a store. The errors of its methods do not contain the password. It opens
+// connections anew for each collection.
 type storeAt string
 
 // Fingerprints implements [service.Store].
@@ -40,7 +45,8 @@ func (where storeAt) Signatures(ctx context.Context, collection string, scheme b
 	return openAt(ctx, string(where), collection, scheme, version)
 }
 
-// openAt opens a store without showing its password.
+// openAt opens a store without showing its password. The original error stays inside, for errors.Is; only
+// the text is changed.
 func openAt[V any](ctx context.Context, where, collection string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
 	s, err := open(ctx, where, collection, scheme, version)
 	if err != nil {
@@ -49,7 +55,8 @@ func openAt[V any](ctx context.Context, where, collection string, scheme blockst
 	return s, nil
 }
 
-// A store closes the connections that it was opened with, after the store itself.
+// A store closes the connections that it was opened with, after the store itself: the stores of package
+// blockstore leave them to whoever opened them.
 type store[V any] struct {
 	blockstore.Store[V]
 	close func() error
@@ -70,6 +77,7 @@ func shown(where string) string {
 	if err != nil {
 		return "(not a URL)"
 	}
+	// Drivers take passwords as parameters too, such as ?password= of PostgreSQL.
 	u.RawQuery, u.Fragment = "", ""
 	switch u.Scheme {
 	case "pebble", "sqlite":
@@ -92,6 +100,9 @@ type hidden struct {
 
 func (h hidden) Unwrap() error { return h.error }
 
+// Error replaces the URL, its parameters and the password, as it is and as it is escaped in the URL,
+// wherever they are in the text. If the URL is of no known kind, nobody can tell what in it is secret, and
+// the text says only what a URL looks like.
 func (h hidden) Error() string {
 	u, err := url.Parse(h.where)
 	if err != nil || strings.HasPrefix(shown(h.where), "(") {
@@ -115,7 +126,8 @@ func (h hidden) Error() string {
 	return text
 }
 
-// open opens the store of a URL. Its errors may contain the password.
+// open opens the store of a URL. Its errors may contain the password. What it opens is closed again if a
+// later step fails.
 func open[V any](ctx context.Context, where, collection string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
 	u, err := url.Parse(where)
 	if err != nil {
@@ -138,6 +150,7 @@ func open[V any](ctx context.Context, where, collection string, scheme blockstor
 		if err != nil {
 			return nil, err
 		}
+		// Without it, the client waits for its own timeouts, and a request could not give up in time.
 		o.ContextTimeoutEnabled = true
 		client := redis.NewClient(o)
 		s, err := redisstore.New(ctx, client, scheme, redisstore.Options{Version: version, Prefix: "neardup:" + collection})
@@ -161,13 +174,17 @@ func open[V any](ctx context.Context, where, collection string, scheme blockstor
 		if path == "" {
 			return nil, errors.New("sqlite: needs a file, such as sqlite:FILE")
 		}
+		// Readers do not wait for a writer (WAL). Writers wait for each other up to ten seconds, and take
+		// the lock at the beginning of a transaction: one that reads first and takes it later fails at once
+		// if another has written meanwhile.
 		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
 		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, table, scheme, version)
 	}
 	return nil, fmt.Errorf("unknown kind of store %q", u.Scheme)
 }
 
-// mysqlDSN returns the data source name of the MySQL driver for a URL.
+// mysqlDSN returns the data source name of the MySQL driver for a URL. The driver wants its own form,
+// user:password@tcp(host:port)/database, where the other stores take the URL.
 func mysqlDSN(u *url.URL) string {
 	c := mysql.NewConfig()
 	c.User = u.User.Username()
@@ -184,7 +201,7 @@ func mysqlDSN(u *url.URL) string {
 	return c.FormatDSN()
 }
 
-// openSQL opens a store in an SQL database.
+// openSQL opens a store in an SQL database. sql.Open does not connect; sqlstore.New is the first to do so.
 func openSQL[V any](ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, table string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
