@@ -20,25 +20,6 @@ import (
 // The library of Go refuses each of them, or with LazyQuotes takes the rest of a file for one cell. A quote that never ends is an error at the
 // line in which it begins, and reading goes on behind that line. In TSV, which is mostly written without quotes, it is a part of its cell.
 
-// A record is a row of a table of text.
-type record struct {
-	cells []string
-	raw   []byte // as the file has it, with line ends
-	line  int32  // in which it begins
-	odd   oddity
-
-	isLossy bool // some bytes could not be decoded
-}
-
-// A textLine is a line, and what is wrong with it.
-type textLine struct {
-	text, raw []byte
-	number    int32
-	err       error
-	isLossy   bool // some bytes could not be decoded
-	inQuotes  effect
-}
-
 // A csvReader reads records.
 type csvReader struct {
 	of *reader // nil in samples

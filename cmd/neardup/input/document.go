@@ -9,6 +9,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/valyala/fastjson"
 )
 
 // This file turns an item of an input, as input.go reads it, into a document with id, title, text
@@ -33,6 +34,9 @@ func (d *Document) Whole() string {
 	}
 	return d.title + "\n" + d.Text
 }
+
+// A Decoder reads values of JSON, for one worker.
+type Decoder struct{ parser fastjson.Parser }
 
 // Parse returns the document of an item, or an error that says what is wrong with the item. The
 // error has no place: the caller adds it. The document is only valid until the next call with x.

@@ -20,9 +20,6 @@ import (
 
 // This file turns a JSON object into a document: which fields are its id, title, text and metadata.
 
-// A Decoder reads values of JSON, for one worker.
-type Decoder struct{ parser fastjson.Parser }
-
 // json sets the document from a line. Its title and text are only valid until the next line. Nearly all
 // lines are objects of which fromObject makes sense, which takes a tenth of the time. encoding/json reads all
 // others again, and says what is wrong with them.

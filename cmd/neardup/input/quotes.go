@@ -191,3 +191,22 @@ func joined(lines []textLine) []byte {
 	}
 	return slices.Clip(all)
 }
+
+// A record is a row of a table of text.
+type record struct {
+	cells []string
+	raw   []byte // as the file has it, with line ends
+	line  int32  // in which it begins
+	odd   oddity
+
+	isLossy bool // some bytes could not be decoded
+}
+
+// A textLine is a line, and what is wrong with it.
+type textLine struct {
+	text, raw []byte
+	number    int32
+	err       error
+	isLossy   bool // some bytes could not be decoded
+	inQuotes  effect
+}

@@ -1,0 +1,409 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
+)
+
+// each calls f for the numbers below n on all processors.
+func each(n int, f func(i int)) {
+	if n == 1 {
+		f(0)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			const some = 16
+			for from := int(next.Add(some)) - some; from < n; from = int(next.Add(some)) - some {
+				for i := from; i < min(from+some, n); i++ {
+					f(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// An idType says how ids of a type are passed to and from Python. In a call, ids come before everything else: integers as one
+// item, which is an array of 64-bit numbers, and strings as an item each.
+type idType[ID comparable] interface {
+	read(c *call, n int) (ids []ID, rest *call, err error)
+	write(t *table, name string, ids []ID)
+}
+
+type ints struct{}
+
+func (ints) read(c *call, n int) ([]int64, *call, error) {
+	if c.len() < 1 || len(c.item(0)) != 8*n {
+		return nil, nil, fmt.Errorf("neardup: a call without %d ids", n)
+	}
+	ids := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(c.bytes))), n)
+	return ids, c.from(1), nil
+}
+
+func (ints) write(t *table, name string, ids []int64) { add(t, name, ids) }
+
+type strs struct{}
+
+func (strs) read(c *call, n int) ([]string, *call, error) {
+	if c.len() < n {
+		return nil, nil, fmt.Errorf("neardup: a call without %d ids", n)
+	}
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = string([]byte(c.item(i))) // a copy, which outlives the call
+	}
+	return ids, c.from(n), nil
+}
+
+func (strs) write(t *table, name string, ids []string) { t.addTexts(name, ids) }
+
+// from returns the call without its first items.
+func (c *call) from(n int) *call {
+	rest := &call{args: c.args, bytes: c.bytes, ends: c.ends[n:]}
+	if n > 0 {
+		begin := c.ends[n-1]
+		rest.bytes = c.bytes[begin:]
+		rest.ends = make([]int64, len(c.ends)-n)
+		for i := range rest.ends {
+			rest.ends[i] = c.ends[n+i] - begin
+		}
+	}
+	return rest
+}
+
+// A deduplicator is a Deduplicator of Python's.
+type deduplicator[ID comparable] struct {
+	*dedup.Deduplicator[ID]
+	ids idType[ID]
+}
+
+func newDeduplicator[ID comparable](path string, o dedup.Options, ids idType[ID]) (object, error) {
+	d, err := dedup.New[ID](o)
+	if path != "" {
+		d, err = dedup.Open[ID](path, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &deduplicator[ID]{d, ids}, nil
+}
+
+// method implements object.
+func (d *deduplicator[ID]) method(name string) (function, error) {
+	f, ok := map[string]function{
+		"len":        d.length,
+		"add":        d.add,
+		"add_many":   d.addMany,
+		"add_if_new": d.addIfNew,
+		"delete":     d.delete,
+		"contains":   d.contains,
+		"text":       d.text,
+		"ids":        d.all,
+		"search":     d.search,
+		"pairs":      d.pairs,
+		"groups":     d.groups,
+		"families":   d.families,
+		"explain":    d.explain,
+		"estimate":   d.estimate,
+		"next":       d.next,
+		"sync":       func(context.Context, *call, func(*table) error) error { return d.Sync() },
+		"compact":    func(ctx context.Context, _ *call, _ func(*table) error) error { return d.Compact(ctx) },
+		"close":      func(context.Context, *call, func(*table) error) error { return d.Close() },
+	}[name]
+	if !ok {
+		return nil, fmt.Errorf("neardup: a Deduplicator has no method %q", name)
+	}
+	return f, nil
+}
+
+func (d *deduplicator[ID]) length(_ context.Context, _ *call, emit func(*table) error) error {
+	return emit(&table{values: d.Len()})
+}
+
+func (d *deduplicator[ID]) next(_ context.Context, _ *call, emit func(*table) error) error {
+	return emit(&table{values: d.NextSequence()})
+}
+
+func (d *deduplicator[ID]) add(_ context.Context, c *call, _ func(*table) error) error {
+	ids, texts, err := d.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	return d.Add(ids[0], neardup.Text(texts.item(0)))
+}
+
+// addMany adds documents. args has how many.
+func (d *deduplicator[ID]) addMany(ctx context.Context, c *call, _ func(*table) error) error {
+	var args struct{ Count int }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	ids, texts, err := d.ids.read(c, args.Count)
+	if err != nil {
+		return err
+	}
+	return d.AddAll(ctx, func(yield func(ID, neardup.Document) bool) {
+		for i, id := range ids {
+			if !yield(id, neardup.Text(texts.item(i))) {
+				return
+			}
+		}
+	})
+}
+
+func (d *deduplicator[ID]) addIfNew(ctx context.Context, c *call, emit func(*table) error) error {
+	var args struct{ N int }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	ids, texts, err := d.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	found, added, err := d.AddIfNew(ctx, ids[0], neardup.Text(texts.item(0)), args.N)
+	if err != nil {
+		return err
+	}
+	t := d.matches(found)
+	t.values = added
+	return emit(t)
+}
+
+func (d *deduplicator[ID]) delete(_ context.Context, c *call, emit func(*table) error) error {
+	ids, _, err := d.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	deleted, err := d.Delete(ids[0])
+	if err != nil {
+		return err
+	}
+	return emit(&table{values: deleted})
+}
+
+func (d *deduplicator[ID]) contains(_ context.Context, c *call, emit func(*table) error) error {
+	ids, _, err := d.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	_, ok, err := d.Get(ids[0])
+	if err != nil {
+		return err
+	}
+	return emit(&table{values: ok})
+}
+
+func (d *deduplicator[ID]) text(_ context.Context, c *call, emit func(*table) error) error {
+	ids, _, err := d.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	text, ok, err := d.Text(ids[0])
+	if err != nil {
+		return err
+	}
+	t := &table{values: ok}
+	add(t, "text", []byte(text))
+	return emit(t)
+}
+
+// perPart is how many results a part has: enough that Python is rarely called, and few enough that the first ones come soon.
+const perPart = 4096
+
+// inParts emits tables of up to perPart values of a sequence.
+func inParts[E any](seq iter.Seq2[E, error], emit func(*table) error, of func([]E) *table) error {
+	var some []E
+	for e, err := range seq {
+		if err != nil {
+			return err
+		}
+		if some = append(some, e); len(some) == perPart {
+			if err := emit(of(some)); err != nil {
+				return err
+			}
+			some = some[:0]
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return emit(of(some))
+}
+
+func (d *deduplicator[ID]) all(_ context.Context, _ *call, emit func(*table) error) error {
+	return inParts(d.All(), emit, func(entries []dedup.Entry[ID]) *table {
+		t := new(table)
+		d.ids.write(t, "id", column1(entries, func(e dedup.Entry[ID]) ID { return e.ID }))
+		return t
+	})
+}
+
+// column1 returns one value of each of several things.
+func column1[E, V any](of []E, value func(E) V) []V {
+	values := make([]V, len(of))
+	for i, e := range of {
+		values[i] = value(e)
+	}
+	return values
+}
+
+// matches returns matches as a table.
+func (d *deduplicator[ID]) matches(found []neardup.Match[ID]) *table {
+	t := new(table)
+	d.ids.write(t, "id", column1(found, func(m neardup.Match[ID]) ID { return m.ID }))
+	add(t, "similarity", column1(found, func(m neardup.Match[ID]) float64 { return m.Similarity }))
+	add(t, "probability", column1(found, func(m neardup.Match[ID]) float64 { return m.Probability }))
+	add(t, "kind", column1(found, func(m neardup.Match[ID]) uint8 { return uint8(m.Kind) }))
+	return t
+}
+
+// search finds the near-duplicates of each text. ends says where those of each end.
+func (d *deduplicator[ID]) search(ctx context.Context, c *call, emit func(*table) error) error {
+	docs := make([]neardup.Document, c.len())
+	for i := range docs {
+		docs[i] = neardup.Text(c.item(i))
+	}
+	found, err := d.SearchMany(ctx, docs)
+	if err != nil {
+		return err
+	}
+	var all []neardup.Match[ID]
+	ends := make([]int64, len(found))
+	for i, f := range found {
+		all = append(all, f...)
+		ends[i] = int64(len(all))
+	}
+	t := d.matches(all)
+	add(t, "ends", ends)
+	return emit(t)
+}
+
+// pairs emits the pairs of which one document was added after the first args.Since.
+func (d *deduplicator[ID]) pairs(ctx context.Context, c *call, emit func(*table) error) error {
+	var args struct{ Since int }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	return inParts(d.PairsSince(ctx, args.Since), emit, func(pairs []neardup.Pair[ID]) *table {
+		t := new(table)
+		d.ids.write(t, "a", column1(pairs, func(p neardup.Pair[ID]) ID { return p.A }))
+		d.ids.write(t, "b", column1(pairs, func(p neardup.Pair[ID]) ID { return p.B }))
+		add(t, "similarity", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Similarity }))
+		add(t, "probability", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Probability }))
+		add(t, "kind", column1(pairs, func(p neardup.Pair[ID]) uint8 { return uint8(p.Kind) }))
+		return t
+	})
+}
+
+// groups emits the groups: the members of all, where those of each end, and which are kept.
+func (d *deduplicator[ID]) groups(ctx context.Context, c *call, emit func(*table) error) error {
+	var args struct {
+		Linkage string
+		Old     int
+		First   bool // the document that was added first is kept
+	}
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	o := dedup.GroupOptions[ID]{Old: args.Old}
+	switch args.Linkage {
+	case "centre":
+	case "complete":
+		o.Linkage = neardup.CompleteLinkage
+	case "single":
+		o.Linkage = neardup.SingleLinkage
+	default:
+		return fmt.Errorf("neardup: linkage must be centre, complete or single, not %s", args.Linkage)
+	}
+	if args.First {
+		o.Prefer = func(a, b dedup.Entry[ID]) bool { return a.Sequence < b.Sequence }
+	}
+	groups, err := d.Groups(ctx, o)
+	if err != nil {
+		return err
+	}
+	var members []neardup.Match[ID]
+	ends := make([]int64, len(groups))
+	for i, g := range groups {
+		members = append(members, g.Matches...)
+		ends[i] = int64(len(members))
+	}
+	t := d.matches(members)
+	d.ids.write(t, "keep", column1(groups, func(g neardup.Group[ID]) ID { return g.Keep }))
+	add(t, "ends", ends)
+	return emit(t)
+}
+
+func (d *deduplicator[ID]) families(ctx context.Context, _ *call, emit func(*table) error) error {
+	families, err := d.Families(ctx)
+	if err != nil {
+		return err
+	}
+	var members []ID
+	var filled []string
+	ends := make([]int64, len(families))
+	for i, f := range families {
+		members = append(members, f.Members...)
+		if f.Filled == nil {
+			f.Filled = make([]string, len(f.Members))
+		}
+		filled = append(filled, f.Filled...)
+		ends[i] = int64(len(members))
+	}
+	t := new(table)
+	d.ids.write(t, "id", members)
+	t.addTexts("filled", filled)
+	t.addTexts("form", column1(families, func(f dedup.Family[ID]) string { return f.Form }))
+	add(t, "ends", ends)
+	return emit(t)
+}
+
+func (d *deduplicator[ID]) explain(_ context.Context, c *call, emit func(*table) error) error {
+	ids, _, err := d.ids.read(c, 2)
+	if err != nil {
+		return err
+	}
+	e, err := d.Explain(ids[0], ids[1])
+	if err != nil {
+		return err
+	}
+	return emit(&table{values: map[string]any{
+		"similarity": e.Similarity, "probability": e.Probability, "kind": uint8(e.Kind), "duplicate": e.Duplicate, "compared": e.Compared,
+		"evidence": column1(e.Evidence, func(q dedup.Quantity) [3]any { return [3]any{q.Name, q.Value, finite(q.Adds)} }),
+		"constant": e.Constant,
+		"features": column1(e.Features, func(f dedup.ExplainedFeature) [3]any { return [3]any{f.Text, f.A, f.B} }),
+		"text":     e.String(),
+	}})
+}
+
+// finite returns a number that JSON has.
+func finite(x float64) any {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return x
+}
+
+func (d *deduplicator[ID]) estimate(ctx context.Context, _ *call, emit func(*table) error) error {
+	e, err := d.Estimate(ctx)
+	if err != nil {
+		return err
+	}
+	least, most := e.Likely(e.Wrong, e.Pairs)
+	return emit(&table{values: map[string]any{
+		"probability": e.Probability, "similarity": e.Similarity, "pairs": e.Pairs, "wrong": e.Wrong, "missed": e.Missed,
+		"wrong_least": least, "wrong_most": most, "histogram": e.Histogram, "text": e.String(),
+	}})
+}

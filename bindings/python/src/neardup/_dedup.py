@@ -1,0 +1,361 @@
+"""The Deduplicator, and dedup for the usual case."""
+
+from __future__ import annotations
+
+import enum
+import os
+from array import array
+from types import TracebackType
+from typing import Any, Callable, Generic, Iterable, Iterator, NamedTuple, Sequence, TypeVar, Union, overload
+
+from . import _native
+
+Text = Union[str, bytes]
+ID = TypeVar("ID", int, str)
+
+_BATCH = 1 << 24  # bytes of texts that cross the border at once
+_COUNT = 1 << 15  # and how many
+
+
+class Kind(enum.IntFlag):
+    """How the documents of a pair differ. Each pair has one kind, the first that fits."""
+
+    IDENTICAL = 1  #: the same text, byte for byte
+    SAME_WORDS = 2  #: the same words in the same order; other case, width, white space or punctuation
+    SAME_FORM = 4  #: one form that is filled in differently, or pages of one template; does not count by default
+    SAME_EXCEPT_NUMBERS = 8  #: the same words except for figures
+    CONTAINED = 16  #: one has all words of the other in the same order, and more
+    REVISED = 32  #: they differ in another way
+    ALL = 63
+
+    def __str__(self) -> str:
+        return ",".join(k.name.lower().replace("_", "-") for k in Kind if k is not Kind.ALL and k & self) or "none"
+
+
+class Pair(NamedTuple, Generic[ID]):
+    """Two documents that are near-duplicates. a was added before b."""
+
+    a: ID
+    b: ID
+    similarity: float  #: the cosine of their features, 0 to 1
+    probability: float  #: that they are near-duplicates
+    kind: Kind
+
+
+class Match(NamedTuple, Generic[ID]):
+    """A stored document that is a near-duplicate of a text."""
+
+    id: ID
+    similarity: float
+    probability: float
+    kind: Kind
+
+
+class Group(NamedTuple, Generic[ID]):
+    """Near-duplicates, of which one is kept."""
+
+    keep: ID
+    members: list[ID]  #: in the order of adding, keep included
+    matches: list[Match[ID]]  #: how near each member is to keep
+
+
+class Family(NamedTuple, Generic[ID]):
+    """Four or more documents of one form that is filled in differently, or pages of one template."""
+
+    members: list[ID]
+    form: str  #: what they have in common, with […] for what is filled in
+    filled: list[str]  #: what each member fills in
+
+
+class Explanation(NamedTuple):
+    """Why two documents are near-duplicates, or why they are not. str() returns it as text."""
+
+    similarity: float
+    probability: float
+    kind: Kind
+    duplicate: bool  #: they are near-duplicates, and their kind counts
+    compared: bool  #: they have enough in common to be compared in a collection
+    evidence: list[tuple[str, float, float]]  #: names, values, and what they add to the logarithm of the odds
+    constant: float
+    features: list[tuple[str, float, float]]  #: features of both, with their weights in a and b
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Estimate(NamedTuple):
+    """What can be expected of the pairs that are found. str() returns it as text."""
+
+    probability: float  #: the threshold, or 0 if the similarity decides
+    similarity: float
+    pairs: int
+    wrong: float  #: about how many of them are false positives
+    missed: float  #: about how many compared pairs below the threshold are near-duplicates
+    wrong_least: int
+    wrong_most: int
+    histogram: list[int]  #: compared pairs by probability, in steps of 0.05
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Deduplicator(Generic[ID]):
+    """Finds near-duplicates among documents that you add under ids of your own.
+
+    >>> d = Deduplicator()
+    >>> d.add(1, "The lamp in Mill Lane has been dark for two weeks, and people fall over the kerb.")
+    >>> d.add(2, "The lamp in Mill Lane has been dark for three weeks, and people fall over the kerb!")
+    >>> [(p.a, p.b, p.kind) for p in d.pairs()]
+    [(1, 2, <Kind.REVISED: 32>)]
+
+    Two documents are near-duplicates if their probability is at least one half. Every pair that is reported was compared in
+    full. How likely a pair is depends on the two texts and on the documents that have much in common with them, and on
+    nothing else: not on the order of adding, nor on the number of processors. Results are those of the Go library of the same
+    version, to the bit.
+
+    Texts are str or bytes; bytes are read as UTF-8, and need not be valid. All methods may be called from several threads.
+    Long ones release the interpreter's lock, use all processors (GOMAXPROCS in the environment changes that), and end with
+    KeyboardInterrupt on Ctrl-C.
+
+    path: files that hold the documents and outlive the program; open(path) is the same.
+    ids: the type of the ids, int (64 bits, signed) or str.
+    probability: the smallest probability of near-duplicates, above 0 and at most 1. A higher one finds fewer pairs, of which
+        more are right.
+    similarity: if given, decides instead of the probability: the smallest cosine.
+    bias: added to the logarithm of the odds of every pair.
+    kinds: the kinds that count; by default all but SAME_FORM.
+    memory: how many bytes may be used; by default half of the memory of the machine, of which it uses little. What takes more
+        goes to temporary files.
+    """
+
+    @overload
+    def __init__(self: "Deduplicator[int]", path: str | os.PathLike[str] | None = ..., *, ids: type[int] = ..., probability: float = ..., similarity: float = ..., bias: float = ..., kinds: Kind | None = ..., memory: int = ...) -> None: ...
+    @overload
+    def __init__(self: "Deduplicator[str]", path: str | os.PathLike[str] | None = ..., *, ids: type[str], probability: float = ..., similarity: float = ..., bias: float = ..., kinds: Kind | None = ..., memory: int = ...) -> None: ...
+
+    def __init__(self, path: Any = None, *, ids: Any = int, probability: float = 0.0, similarity: float = 0.0, bias: float = 0.0, kinds: Kind | None = None, memory: int = 0) -> None:
+        self._handle = 0
+        if ids is not int and ids is not str:
+            raise TypeError("neardup: ids must be int or str")
+        self._ids = ids
+        args = {"ids": ids.__name__, "path": os.fspath(path) if path is not None else "", "probability": probability, "similarity": similarity, "bias": bias, "memory": memory}
+        if kinds is not None:
+            args["kinds"] = str(Kind(kinds))
+        self._handle = _native.call("new", args=args).numbers("handle")[0]  # type: ignore[union-attr]
+
+    def __enter__(self) -> "Deduplicator[ID]":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        handle, self._handle = getattr(self, "_handle", 0), 0
+        if handle:
+            try:
+                _native.call("close", handle)
+            except Exception:
+                pass  # the interpreter may be ending; with files, call close to see errors
+            _native.release(handle)
+
+    def close(self) -> None:
+        """Writes everything to the files, if there are any, and frees the memory. A second close does nothing."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            try:
+                _native.call("close", handle)
+            finally:
+                _native.release(handle)
+
+    def _open(self) -> int:
+        if not self._handle:
+            raise ValueError("neardup: the Deduplicator is closed")
+        return self._handle
+
+    def _encode(self, ids: Sequence[ID]) -> list[bytes]:
+        if self._ids is int:
+            try:
+                return [array("q", ids).tobytes()]
+            except TypeError:
+                raise TypeError("neardup: ids are int here; make the Deduplicator with ids=str for strings") from None
+            except OverflowError:
+                raise OverflowError("neardup: an id has at most 64 bits, signed") from None
+        if not all(isinstance(i, str) for i in ids):
+            raise TypeError("neardup: ids are str here")
+        return _native.encoded(ids)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return _native.call("len", self._open()).values  # type: ignore[union-attr, no-any-return]
+
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, self._ids):
+            return False
+        return _native.call("contains", self._open(), items=self._encode([id])).values  # type: ignore[union-attr, no-any-return, list-item]
+
+    def __iter__(self) -> Iterator[ID]:
+        """Yields the ids in the order of adding."""
+        for part in _native.parts("ids", self._open()):
+            yield from part.column("id")
+
+    def add(self, id: ID, text: Text) -> None:
+        """Stores a text under an id. A document that has the id already is replaced. For many, add_many takes less time."""
+        _native.call("add", self._open(), items=[*self._encode([id]), *_native.encoded([text])])
+
+    def add_many(self, documents: Iterable[tuple[ID, Text]]) -> None:
+        """Adds pairs of an id and a text, on all processors. It reads the iterable in parts, of which none is kept. After an
+        error or Ctrl-C, some of the documents before it have been added."""
+        ids: list[ID] = []
+        texts: list[bytes] = []
+        size = 0
+        for id, text in documents:
+            ids.append(id)
+            texts.append(text if isinstance(text, bytes) else _native._encode(text))
+            size += len(texts[-1])
+            if size >= _BATCH or len(ids) >= _COUNT:
+                self._add(ids, texts)
+                ids, texts, size = [], [], 0
+        if ids:
+            self._add(ids, texts)
+
+    def _add(self, ids: Sequence[ID], texts: list[bytes]) -> None:
+        _native.run("add_many", self._open(), {"count": len(ids)}, [*self._encode(ids), *texts])
+
+    def add_if_new(self, id: ID, text: Text, n: int = 1) -> list[Match[ID]]:
+        """Stores a text under an id unless there are near-duplicates; then it returns the first n of them. It stores nothing
+        either if there is a document with the id. Of two calls at the same time, one finds the other's text."""
+        t = _native.call("add_if_new", self._open(), {"n": n}, [*self._encode([id]), *_native.encoded([text])])
+        return _matches(t)  # type: ignore[arg-type]
+
+    def delete(self, id: ID) -> bool:
+        """Removes a document, and returns whether it was there."""
+        return _native.call("delete", self._open(), items=self._encode([id])).values  # type: ignore[union-attr, no-any-return]
+
+    def text(self, id: ID) -> str | None:
+        """Returns the text of a document as it is compared, or None if there is no such document."""
+        t = _native.call("text", self._open(), items=self._encode([id]))
+        assert t is not None
+        return t.bytes("text").decode("utf-8", "replace") if t.values else None
+
+    def search(self, text: Text) -> list[Match[ID]]:
+        """Returns the stored near-duplicates of a text, the most probable first. A text that was added finds itself."""
+        return _matches(_native.run("search", self._open(), items=_native.encoded([text])))  # type: ignore[arg-type]
+
+    def search_many(self, texts: Iterable[Text]) -> list[list[Match[ID]]]:
+        """Returns what search returns for each of several texts, on all processors."""
+        t = _native.run("search", self._open(), items=_native.encoded(texts))
+        assert t is not None
+        return list(_divided(_matches(t), t.numbers("ends")))
+
+    def pairs(self, since: int = 0) -> Iterator[Pair[ID]]:
+        """Yields all pairs of near-duplicates, each once, as they are found. With since, only those with a document that was
+        added after the first so many: see next_sequence."""
+        kinds = {int(k): k for k in Kind}
+        for t in _native.parts("pairs", self._open(), {"since": since}):
+            for a, b, similarity, probability, kind in zip(t.column("a"), t.column("b"), t.numbers("similarity"), t.numbers("probability"), t.numbers("kind")):
+                yield Pair(a, b, similarity, probability, kinds[kind])
+
+    def next_sequence(self) -> int:
+        """Returns how many documents were ever added: pairs(since=this) later reports the pairs of those added from now on."""
+        return _native.call("next", self._open()).values  # type: ignore[union-attr, no-any-return]
+
+    def groups(self, linkage: str = "centre", *, prefer: str = "longest", old: int = 0) -> list[Group[ID]]:
+        """Returns the groups of near-duplicates, in the order of their first members. Delete the members that are not keep, and
+        no near-duplicates are left.
+
+        linkage: "centre" groups around the longest documents; in "complete" groups all members are near-duplicates of each
+            other; "single" joins whatever a chain of pairs connects.
+        prefer: "longest" or "first": which member is kept.
+        old: so many documents that were added first are old. They are kept in preference to new ones.
+        """
+        if prefer not in ("longest", "first"):
+            raise ValueError('neardup: prefer must be "longest" or "first"')
+        t = _native.run("groups", self._open(), {"linkage": linkage, "old": old, "first": prefer == "first"})
+        assert t is not None
+        members = _divided(_matches(t), t.numbers("ends"))
+        return [Group(keep, [m.id for m in matches], matches) for keep, matches in zip(t.column("keep"), members)]
+
+    def families(self) -> list[Family[ID]]:
+        """Returns the families, the largest first."""
+        t = _native.run("families", self._open())
+        assert t is not None
+        ends = t.numbers("ends")
+        return [Family(members, form, filled) for members, form, filled in zip(_divided(t.column("id"), ends), t.texts("form"), _divided(t.texts("filled"), ends))]  # type: ignore[arg-type]
+
+    def explain(self, a: ID, b: ID) -> Explanation:
+        """Says why two documents are near-duplicates, or why they are not."""
+        v = _native.run("explain", self._open(), items=self._encode([a, b])).values  # type: ignore[union-attr]
+        v["kind"] = Kind(v["kind"])
+        for name in ("evidence", "features"):
+            v[name] = [tuple(x) for x in v[name] or ()]
+        return Explanation(**v)
+
+    def estimate(self) -> Estimate:
+        """Says what can be expected of the pairs. It takes as long as pairs, or no time after them."""
+        return Estimate(**_native.run("estimate", self._open()).values)  # type: ignore[union-attr]
+
+    def sync(self) -> None:
+        """Writes all changes to the disk, if there are files."""
+        _native.run("sync", self._open())
+
+    def compact(self) -> None:
+        """Writes the files anew, without what was deleted."""
+        _native.run("compact", self._open())
+
+
+def open(path: str | os.PathLike[str], **options: Any) -> Deduplicator[Any]:
+    """Opens a Deduplicator in files, or makes an empty one: Deduplicator(path, **options)."""
+    return Deduplicator(path, **options)
+
+
+def _matches(t: _native.Table) -> list[Match[Any]]:
+    return [Match(id, similarity, probability, Kind(kind)) for id, similarity, probability, kind in zip(t.column("id"), t.numbers("similarity"), t.numbers("probability"), t.numbers("kind"))]
+
+
+def _divided(values: Sequence[Any], ends: Iterable[int]) -> Iterator[Any]:
+    begin = 0
+    for end in ends:
+        yield values[begin:end]
+        begin = end
+
+
+class Result:
+    """What dedup returns. Documents are known by their positions, from 0 on."""
+
+    def __init__(self, deduplicator: Deduplicator[int], groups: list[Group[int]]) -> None:
+        self.deduplicator = deduplicator  #: all texts, for search, explain and so on
+        self.groups = groups  #: the groups of near-duplicates
+        removed = {id for g in groups for id in g.members if id != g.keep}
+        self.removed: list[int] = sorted(removed)  #: positions of the texts that are near-duplicates of one that is kept
+        self.kept: list[int] = [i for i in range(len(deduplicator)) if i not in removed]  #: positions of all others
+
+    @property
+    def pairs(self) -> Iterator[Pair[int]]:
+        """All pairs of near-duplicates."""
+        return self.deduplicator.pairs()
+
+    @property
+    def estimate(self) -> Estimate:
+        """How many of the pairs are expected to be wrong."""
+        return self.deduplicator.estimate()
+
+    def __repr__(self) -> str:
+        def count(n: int, one: str) -> str:
+            return f"{n:,} {one}{'' if n == 1 else 's'}"
+
+        return f"<neardup.Result: {count(len(self.removed), 'duplicate')} in {count(len(self.groups), 'group')}; {count(len(self.kept), 'text')} kept>"
+
+
+def dedup(texts: Iterable[Text], *, linkage: str = "centre", prefer: str = "longest", **options: Any) -> Result:
+    """Finds the near-duplicates among texts.
+
+    >>> texts = ["Read the whole paper, please.", "When will the library open on Sundays?", "READ the whole paper please"]
+    >>> dedup(texts).kept
+    [0, 1]
+
+    linkage and prefer are those of Deduplicator.groups, and the other options those of Deduplicator.
+    """
+    d: Deduplicator[int] = Deduplicator(**options)
+    d.add_many(enumerate(texts))
+    return Result(d, d.groups(linkage, prefer=prefer))
