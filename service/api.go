@@ -252,10 +252,12 @@ func (s *Service) info(ctx context.Context, in *Named) (*body[client.Info], erro
 
 func (s *Service) remove(_ context.Context, in *Named) (*struct{}, error) {
 	err := s.collections.remove(in.Name)
-	if err == nil {
-		// remove has waited for the requests that were using the collection, so none of them can note a
-		// decision after this.
+	if _, missing := s.collections.get(in.Name); missing != nil {
+		// It is gone, even if some of its files could not be removed. remove has waited for the requests that
+		// were using it, so none of them can note a decision after this.
 		s.forget(in.Name)
+	}
+	if err == nil {
 		s.log.Info("removed", "collection", in.Name)
 	}
 	return nil, err

@@ -407,8 +407,8 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 	if err = syncDir(s.options.Dir); err == nil {
 		c, err = s.open(ctx, name, dir)
 	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err != nil { // renamed first, so that the next start finds no half of a collection
+		return nil, errors.Join(err, os.RemoveAll(dir+".old"), os.Rename(dir, dir+".old"), os.RemoveAll(dir+".old"))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

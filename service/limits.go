@@ -179,6 +179,8 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		counted := &countedBody{ReadCloser: r.Body, limits: s.limits, conn: http.NewResponseController(w)}
 		answer := &answerWriter{ResponseWriter: w, body: counted, timeout: 2 * s.options.Timeout, status: http.StatusOK}
 		r.Body = counted
+		// Deferred first, so it runs last, and counts the status that a panic ends in.
+		defer func() { s.metrics.answered(r.Pattern, answer.status, time.Since(start)) }()
 		defer func() {
 			counted.release()
 			if x := recover(); x != nil {
@@ -194,7 +196,6 @@ func (s *Service) guard(next http.Handler) http.Handler {
 				http.Error(answer, "the service has a bug; the log says where", http.StatusInternalServerError)
 			}
 		}()
-		defer func() { s.metrics.answered(r.Pattern, answer.status, time.Since(start)) }()
 		if r.ContentLength != 0 { // whoever reads a longer body sets a later deadline; this one is also for bodies that nobody reads
 			counted.conn.SetReadDeadline(start.Add(s.options.Timeout))
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -722,4 +723,27 @@ func TestRemovesLarge(t *testing.T) {
 	s.wants(http.StatusNoContent, "", "DELETE", "/v1/collections/pages", "")
 	s.wants(http.StatusNotFound, "", "GET", "/v1/collections/pages", "")
 	s.create("pages", client.Settings{})
+}
+
+// TestPanic: a panic of a handler is an answer, is logged, and counts as one of status 500.
+func TestPanic(t *testing.T) {
+	s := serve(t, Options{})
+	h := httptest.NewServer(s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") })))
+	defer h.Close()
+	answer, err := http.Get(h.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 500 || !strings.Contains(s.log.String(), "a mistake") {
+		t.Errorf("status %d; the log has %s", answer.StatusCode, s.log)
+	}
+	s.wants(200, `{operation="other",status="500"} 1`, "GET", "/metrics", "")
+}
+
+// TestNothingToDo: a batch without orders has no outcomes.
+func TestNothingToDo(t *testing.T) {
+	if out, err := serve(t, Options{}).client().Batch(bg, "pages", nil); out != nil || err != nil {
+		t.Errorf("%v, %v", out, err)
+	}
 }

@@ -108,6 +108,9 @@ func (c *Client) Delete(ctx context.Context, collection, id string) (was bool, e
 // orders or bytes, nothing is done. If the connection breaks, Batch returns the outcomes that it has got
 // with the error; the other orders may have been done.
 func (c *Client) Batch(ctx context.Context, collection string, orders []Order) (out []Outcome, err error) {
+	if len(orders) == 0 {
+		return nil, nil
+	}
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)
 	for _, o := range orders {
