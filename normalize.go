@@ -11,7 +11,7 @@ import (
 )
 
 // This file has what happens to a text before it is cut into tokens: the Normalizer, and the lines that many documents
-// have in common. internal/clean/steps.go does the work.
+// have in common. internal/clean/steps.go does the work. What every tokenizer ignores anyway is in internal/lex.
 
 // A Normalizer rewrites a text before it is cut into tokens, so that differences that do not matter to you disappear.
 // The zero value changes nothing. The steps that are set are applied in the order of the fields. All of them except HTML

@@ -7,6 +7,8 @@
 //	rec, err := records.Of(person)
 //	fp := f.Sum64(rec)
 //
+// record.go in the root package says how the fields of two records are compared.
+//
 // All functions are safe for concurrent use, except that one *sql.Rows belongs to one goroutine.
 package records
 

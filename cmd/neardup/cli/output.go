@@ -1,5 +1,5 @@
-// Package cli is what the example programs share: output files that are written completely or not
-// at all, compressed files, and what is shown to the user.
+// Package cli is what the commands of the program share: output files that are written completely or
+// not at all, compressed files, and what is shown to the user.
 package cli
 
 import (
