@@ -18,10 +18,21 @@ import (
 
 // This file adds documents to a [Deduplicator].
 //
-// What takes time for each byte is done on all processors: to cut texts into words and sign them (package content), to find equal ones, to copy
-// and checksum what is stored, to make the keys of bands (package neighbour). In between one goroutine gives out numbers and slots. So documents
-// are added many at a time, and what is stored does not depend on how many that are: a document that replaces another one, which may
+// Whatever takes time for each byte is done on all processors: cutting texts into words and signing them
+// (package content), finding equal ones, copying and checksumming what is stored, making the keys of bands
+// (package neighbour). In between, one goroutine gives out numbers and slots. So documents are added many at a
+// time. What is stored does not depend on how many that are: a document that replaces another one, which may
 // free what others would share, is added alone.
+//
+// A run of documents is added in four steps, in this order:
+//
+//	makeRoom  may fail for want of disk, and then nothing has changed
+//	Write     puts the texts into the file
+//	log       puts the documents, which say where their texts are, into the journal
+//	number    gives them slots in memory, which cannot fail
+//
+// So the journal never names a text that is not there, and memory never has a document that the files lack. If
+// a step fails in the middle of a run, the documents before that point are added, in files and memory alike.
 
 // An arrival is a document that is being added.
 type arrival[ID comparable] struct {
@@ -34,12 +45,12 @@ type arrival[ID comparable] struct {
 	seconds  uint32 // of a document in the files: when it was added, since 1970
 }
 
-// Add stores a text or a record under an id. A document that has the id already is replaced: it counts as deleted, and the
-// new one as added now. Add keeps no reference to the document. It returns an error if the Deduplicator is full, or if its
-// files have an error.
+// Add stores a text or a record under an id. A document that has the id already is replaced: it counts as
+// deleted, and the new one as added now. Add keeps no reference to the document. It returns an error if the
+// Deduplicator is full, or if its files have an error.
 //
-// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error. So is a record none of
-// whose columns is named by the Fields, which nearly always means a misspelt name.
+// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error. So is a
+// record none of whose columns is named by the Fields, which nearly always means a misspelt name.
 func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 	made, err := d.maker.Make(doc)
 	if err != nil {
@@ -48,12 +59,15 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 	return d.add([]arrival[ID]{{id: id, doc: made}})
 }
 
-// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents, or 16 MB
-// of text if there is memory for it, for each processor before it adds them, so other calls see a document only then. If an Add fails or the context ends,
-// AddAll returns that error. Unlike AddAll of an index, it has then added the documents read before (or most of them, if the
-// files have the error). The sequence may call methods of d.
+// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents,
+// or 16 MB of text if there is memory for it, for each processor before it adds them, so other calls see a
+// document only then. If an Add fails or the context ends, AddAll returns that error. Unlike AddAll of an
+// index, it has then added the documents read before (or most of them, if the files have the error). The
+// sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
-	// One batch is read on all processors, while the batch before it is added.
+	// One batch is read on all processors, while the batch before it is added. The channel has the result of
+	// that batch once it is there, so receiving from it waits for the batch, and batches are added in order. An
+	// error is put back for whoever receives next.
 	type batch struct {
 		ids      []ID
 		docs     []neardup.Document
@@ -78,7 +92,7 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 		}
 		go func(b *batch) { added <- d.add(b.arrivals) }(now)
 		now, next = next, now
-		clear(now.docs)
+		clear(now.docs) // their texts are not needed any more, and should not stay in memory
 		now.ids, now.docs = now.ids[:0], now.docs[:0]
 		return nil
 	}
@@ -101,10 +115,11 @@ func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardu
 	return end(ctx.Err())
 }
 
-// Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
-// document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
-// in different places. The two must have the same Fingerprinter; if not, the error wraps
-// [neardup.ErrVersion]. Any other error comes from the files. from does not change; nothing may be added to it meanwhile.
+// Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has
+// the id of a document here replaces it. The result is the same as if all had been added here, so parts of a
+// collection can be read in different places. The two must have the same Fingerprinter; if not, the error
+// wraps [neardup.ErrVersion]. Any other error comes from the files. from does not change; nothing may be
+// added to it meanwhile.
 func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 	if from == d {
 		return nil
@@ -121,7 +136,8 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		return err
 	}
 	defer from.mu.RUnlock()
-	// The texts of some are read on all processors, and then added.
+	// Texts are read on all processors, a batch at a time, and then added. A document gets the text and the
+	// length that it has there, which its content does not know.
 	var some []arrival[ID]
 	var of []uint32  // their slots there
 	held := int64(0) // bytes of text
@@ -151,7 +167,8 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 	return flush()
 }
 
-// atOnce returns how many bytes of text a batch holds: enough to keep all processors busy, and a small part of the memory.
+// atOnce returns how many bytes of text a batch holds: enough to keep all processors busy, and a
+// small part of the memory.
 func (d *Deduplicator[ID]) atOnce() int64 {
 	return min(8<<20*int64(runtime.GOMAXPROCS(0)), max(d.options.Memory/atOnceShare, 1<<20))
 }
@@ -165,7 +182,9 @@ func (d *Deduplicator[ID]) add(all []arrival[ID]) error {
 	return d.enter(all)
 }
 
-// enter is add for a caller that holds the lock.
+// enter is add for a caller that holds the lock. It adds the documents before the first one that could not be
+// made, and returns the error of that one. The time never descends, even if the clock was set back, since
+// DeleteBefore stops at the first document that is too young.
 func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 	var wrong error
 	for i := range all {
@@ -178,7 +197,7 @@ func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 	d.findReplaced(all)
 	for len(all) > 0 {
 		n := nextRun(all)
-		if !all[0].replaces {
+		if !all[0].replaces { // one that replaces another needs no room
 			if n = min(n, d.room()); n == 0 {
 				return errFull
 			}
@@ -195,7 +214,9 @@ func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 	return wrong
 }
 
-// findReplaced finds out which documents have the id of a document that is there, or of an earlier one among them.
+// findReplaced finds out which documents have the id of a document that is there, or of an earlier one
+// among them. It may take two ids with one hash for the same: then a document is added alone without need,
+// and nothing is deleted.
 func (d *Deduplicator[ID]) findReplaced(all []arrival[ID]) {
 	parallel.Chunks(len(all), func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -205,7 +226,7 @@ func (d *Deduplicator[ID]) findReplaced(all []arrival[ID]) {
 		}
 	})
 	if len(all) > 1 {
-		same := func(i, j int) bool { return true } // at least nearly always
+		same := func(i, j int) bool { return true } // by their hashes, which is enough
 		for i, first := range content.Firsts(len(all), func(i int) uint64 { return all[i].hash }, func(int) bool { return true }, same) {
 			all[i].replaces = all[i].replaces || first != i
 		}
@@ -223,7 +244,8 @@ func nextRun[ID comparable](all []arrival[ID]) (n int) {
 	return n
 }
 
-// enterRun adds a run of documents to memory and files. After an error the first ones may have been added.
+// enterRun adds a run of documents to memory and files, in the order that the top of this file explains. After
+// an error the first ones may have been added.
 func (d *Deduplicator[ID]) enterRun(run []arrival[ID]) error {
 	if err := d.makeRoom(len(run)); err != nil {
 		return err
@@ -240,7 +262,8 @@ func (d *Deduplicator[ID]) enterRun(run []arrival[ID]) error {
 	return cmp.Or(err, failed)
 }
 
-// keep adds documents that are in the files already to memory.
+// keep adds documents that are in the files already to memory. It reads their signatures on all processors, but
+// not their texts. The documents keep their numbers; their times are made to ascend, as those of enter do.
 func (d *Deduplicator[ID]) keep(all []arrival[ID]) error {
 	texts := d.contents.File()
 	errs := make([]error, len(all))
@@ -279,7 +302,8 @@ func documentsIn[ID comparable](run []arrival[ID]) []*content.Document {
 	return docs
 }
 
-// log puts additions in the files, if there are any, and returns how many. Their texts are there already.
+// log puts additions in the journal, if there are files, and returns how many. Their texts are in the file
+// already. The files are locked once for the whole run.
 func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
 	if d.files == nil {
 		return len(run), nil
@@ -296,7 +320,11 @@ func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
 	return len(run), nil
 }
 
-// number gives slots to the documents of a run, whose texts are in the file, and to their contents.
+// number gives slots to the documents of a run, whose texts are in the file, and to their contents. It cannot fail.
+//
+// A document that is replaced goes only after the batch has been used: if the new one has the same content,
+// that keeps its slot, and what is known of it stays. Columns are filled by several goroutines, each of which
+// sets its own slots; lists and tables are linked by one.
 func (d *Deduplicator[ID]) number(run []arrival[ID], batch *content.Batch) {
 	if len(run) == 0 {
 		return

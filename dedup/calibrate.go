@@ -13,30 +13,34 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// This file moves the decision by pairs of documents that the caller has labelled. One number moves: the bias, which is
-// added to the logarithm of the odds of every pair. Its prior is a normal distribution around the fitted decision, so a
-// few labels move it a little, and a hundred as far as they say. The threshold follows from the target.
+// This file moves the decision by pairs of documents that the caller has labelled. One number moves: the
+// bias, which is added to the logarithm of the odds of every pair. Its prior is a normal distribution around
+// the fitted decision, so a few labels move it a little, and a hundred as far as they say. The threshold
+// follows from the target.
+//
+// Pairs are compared once, with the bias of the options. The new bias is then added to their log odds, which
+// keeps their order, so the curve needs one sort and no second comparison.
 
-// A Label says whether two stored documents, given by their ids, are near-duplicates. The order of A and B does not
-// matter.
+// A Label says whether two stored documents, given by their ids, are near-duplicates. The order of A
+// and B does not matter.
 type Label[ID comparable] struct {
 	A, B      ID
 	Duplicate bool
 }
 
-// A Target says what [Deduplicator.Calibrate] looks for. The zero value keeps the threshold of the options: by default one half, with
-// which the fewest decisions are wrong. At most one of Precision and Recall may be set.
+// A Target says what [Deduplicator.Calibrate] looks for. The zero value keeps the threshold of the options: by
+// default one half, with which the fewest decisions are wrong. At most one of Precision and Recall may be set.
 type Target struct {
-	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1. The threshold is the
-	// lowest at which that fraction is expected, and at which a pair is found.
+	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1. The threshold
+	// is the lowest at which that fraction is expected, and at which a pair is found.
 	Precision float64
 
-	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1. The threshold is the highest at
-	// which that fraction is expected.
+	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1. The threshold is the
+	// highest at which that fraction is expected.
 	Recall float64
 
-	// Complete says that the labels name all duplicates. Then every other pair of documents that is compared counts
-	// as not a duplicate. Without it, pairs without a label do not count.
+	// Complete says that the labels name all duplicates. Then every other pair of documents that is compared
+	// counts as not a duplicate. Without it, pairs without a label do not count.
 	Complete bool
 }
 
@@ -47,13 +51,13 @@ type Calibration[ID comparable] struct {
 	Curve   []CurvePoint // what is expected at other thresholds, from 0.01 to 0.99
 	Used    int          // labels of pairs that are compared; the others say nothing about the threshold
 
-	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain. No two of
-	// them share a document.
+	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain.
+	// No two of them share a document.
 	Ask []neardup.Pair[ID]
 }
 
-// A CurvePoint says what is expected at a threshold, from the probabilities of the pairs that are compared and whose kinds
-// count.
+// A CurvePoint says what is expected at a threshold, from the probabilities of the pairs that are compared
+// and whose kinds count.
 type CurvePoint struct {
 	Probability           float64 // the threshold
 	Precision, Recall, F1 float64 // in [0, 1]; Precision is 1 if nothing is found
@@ -77,15 +81,14 @@ func (c Calibration[ID]) String() string {
 }
 
 const (
-	// biasDeviation is the standard deviation of the bias: the largest with which twenty random labels are never worse than
-	// none by more than 0.005 in the mean of fifty draws, on any of fourteen collections
-	// (docs/dedup.md).
+	// biasDeviation is the standard deviation of the bias: the largest with which twenty random labels are never
+	// worse than none by more than 0.005 in the mean of fifty draws, on any of fourteen collections (docs/dedup.md).
 	biasDeviation = 0.35
 
 	mostAsk = 10 // pairs that a Calibration asks about
 
-	// leastCalibrated is the smallest probability of a pair that takes part: less than one in a hundred says nothing
-	// about the threshold.
+	// leastCalibrated is the smallest probability of a pair that takes part: less than one in a hundred says
+	// nothing about the threshold.
 	leastCalibrated = 0.01
 )
 
@@ -102,13 +105,14 @@ func (g Target) check() error {
 	return nil
 }
 
-// Calibrate returns the options that reach a target, fitted to labelled pairs of stored documents. They take effect in a new
-// Deduplicator; d does not change. Labels should include hard cases: pairs that look alike but are not duplicates.
-// Calibration.Ask has some. Without labels the decision stays the same, and only the threshold is chosen for the target.
+// Calibrate returns the options that reach a target, fitted to labelled pairs of stored documents. They take
+// effect in a new Deduplicator; d does not change. Labels should include hard cases: pairs that look alike but
+// are not duplicates. Calibration.Ask has some. Without labels the decision stays the same, and only the
+// threshold is chosen for the target.
 //
-// It compares all documents, and takes as long as Pairs. It returns an error if the target is out of range or is not
-// reached by any threshold, if an id is unknown, and if a label names one document twice or contradicts another label.
-// Any other error comes from the context or the files.
+// It compares all documents, and takes as long as Pairs. It returns an error if the target is out of range or
+// is not reached by any threshold, if an id is unknown, and if a label names one document twice or contradicts
+// another label. Any other error comes from the context or the files.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], target Target) (Calibration[ID], error) {
 	c := Calibration[ID]{Options: d.options}
 	if err := target.check(); err != nil {
@@ -122,6 +126,8 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], ta
 	if err != nil {
 		return c, err
 	}
+	// Other thresholds than that of the options are tried, so all pairs above the lowest one get a kind. Only
+	// the snapshot has these options, and scores are not kept, so nobody else sees the pairs.
 	every := d.options
 	every.Probability, every.Similarity = leastCalibrated, 0
 	s.options = &every
@@ -154,8 +160,9 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], ta
 	return c, nil
 }
 
-// labelled returns the labels by the positions of the contents, the smaller one first. Labels of documents without features, or of two with one
-// content, teach nothing and are left out.
+// labelled returns the labels by the positions of the contents, the smaller one first. Labels of documents
+// without features, or of two with one content, teach nothing and are left out. Two labels may name different
+// documents and yet contradict each other, if the documents have the same contents.
 func (s *snapshot[ID]) labelled(labels []Label[ID]) (map[[2]int32]bool, error) {
 	positions := s.positionsOf(labels)
 	said, documents := map[[2]int32]bool{}, map[[2]ID]bool{}
@@ -188,7 +195,8 @@ func contradicts[T comparable](said map[[2]T]bool, a, b T, isDuplicate bool) boo
 	return ok && was != isDuplicate
 }
 
-// positionsOf returns the positions of the contents of the documents that labels name, as far as there are any; -1 for those without features.
+// positionsOf returns the positions of the contents of the documents that labels name, as far as there are any;
+// -1 for those without features. It goes through all documents once: a snapshot has no table of ids.
 func (s *snapshot[ID]) positionsOf(labels []Label[ID]) map[ID]int32 {
 	named := map[ID]bool{}
 	for _, l := range labels {
@@ -203,7 +211,8 @@ func (s *snapshot[ID]) positionsOf(labels []Label[ID]) map[ID]int32 {
 	return positions
 }
 
-// choose sets the curve, and the point of it that reaches the target.
+// choose sets the curve, and the point of it that reaches the target. What is right is not counted but expected: the
+// sum of the probabilities, which are those after the bias has moved. So a target can be reached without any labels.
 func (c *Calibration[ID]) choose(pairs []scored, target Target) error {
 	slices.SortFunc(pairs, func(p, q scored) int {
 		return cmp.Or(cmp.Compare(q.Probability, p.Probability), cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b))
@@ -256,7 +265,8 @@ func (c *Calibration[ID]) choose(pairs []scored, target Target) error {
 	return nil
 }
 
-// ask returns the pairs without a label that are closest to the threshold.
+// ask returns the pairs without a label that are closest to the threshold, by their log odds. No two share a
+// content. A pair of contents is shown by the first document of each.
 func (s *snapshot[ID]) ask(pairs []scored, said map[[2]int32]bool, threshold float64) (ask []neardup.Pair[ID]) {
 	doubt := func(p scored) float64 { return math.Abs(logit(p.Probability) - logit(threshold)) }
 	pairs = slices.Clone(pairs)

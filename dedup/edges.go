@@ -11,9 +11,12 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// This file compares all documents once, in the order of snapshot.go. What it finds, the edges, is kept until documents are added or deleted,
-// so that Pairs, Groups, Families and Estimate, called one after the other, compare only once. Where edges are too many to keep, crowd.go
-// looks up those that are needed.
+// This file compares all documents once, in the order of snapshot.go. What it finds, the edges, is kept until
+// documents are added or deleted, so that Pairs, Groups, Families and Estimate, called one after the other,
+// compare only once. Where edges are too many to keep, crowd.go looks up those that are needed.
+//
+// Edges are kept with all kinds, also those that do not count: Families wants SameForm, and which kinds count
+// is decided where edges are used.
 
 // An edge is two contents, by position, that are similar or probable enough. Whether it counts depends on its kind.
 type edge struct {
@@ -28,7 +31,9 @@ type edges struct {
 	estimate Estimate
 }
 
-// between returns the edge of two contents, or nil if it is not known.
+// between returns the edge of two contents, or nil if it is not known. Which of the two is b depends on
+// which was compared first, so it tries both ways. The ranks are those of the snapshot that found the edges:
+// this one may have others.
 func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 	if e == nil {
 		return nil
@@ -44,7 +49,8 @@ func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 	return nil
 }
 
-// known returns the edges if they have been found already.
+// known returns the edges if they have been found already, by any snapshot of the same documents
+// with the same old ones.
 func (s *snapshot[ID]) known() *edges {
 	s.kept.Lock()
 	defer s.kept.Unlock()
@@ -54,7 +60,8 @@ func (s *snapshot[ID]) known() *edges {
 	return nil
 }
 
-// edges returns all edges, or nil if there are too many to keep them, or if the context ends.
+// edges returns all edges, or nil if there are too many to keep them, or if the context ends. It stops
+// comparing as soon as there are too many. What it has found by then is lost.
 func (s *snapshot[ID]) edges(ctx context.Context) *edges {
 	if e := s.known(); e != nil {
 		return e
@@ -73,7 +80,9 @@ func (s *snapshot[ID]) mostEdges() int {
 	return int(s.options.Memory / edgeShare / edgeBytes)
 }
 
-// stream yields all edges as they are found, and keeps them if they are not too many. It compares on all processors.
+// stream yields all edges as they are found, and keeps them if they are not too many. It compares on all
+// processors. If the caller stops early, nothing is kept. After the context has ended, or with a damaged file,
+// edges may be missing: the caller asks for these errors, and nothing is kept either.
 func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	if e := s.known(); e != nil {
 		return slices.Values(e.all)
@@ -91,7 +100,7 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 			if whole = whole && len(found.all)+len(r.edges) <= most; whole {
 				found.all = append(found.all, r.edges...)
 			} else {
-				found.all = nil
+				found.all = nil // from here on edges are only passed on
 			}
 			for _, e := range r.edges {
 				if ctx.Err() != nil || !yield(e) {
@@ -111,8 +120,9 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	}
 }
 
-// walk calls compare for all contents that have a new document, on all processors, and take with what it made of each job, in order,
-// until take returns false. After the context has ended, what take gets may lack something.
+// walk calls compare for all contents that have a new document, on all processors, and take with what it made
+// of each job, in order, until take returns false. So results come in the order of the sequence, whatever the
+// number of processors. After the context has ended, what take gets may lack something.
 func walk[ID comparable, R any](ctx context.Context, s *snapshot[ID], compare func(w *judge.Worker, i int32, r *R), take func(r R) bool) {
 	if !s.ready(ctx) {
 		return
@@ -139,10 +149,12 @@ func walk[ID comparable, R any](ctx context.Context, s *snapshot[ID], compare fu
 	}, take)
 }
 
-// jobsAhead is how many jobs before its turn the texts of a job are announced: as many single reads of them as a disk does side by side.
+// jobsAhead is how many jobs before its turn the texts of a job are announced: as many single reads of them as
+// a disk does side by side.
 const jobsAhead = 8
 
-// announce says that the texts of a job will be read soon. They are somewhere in the file, so each may take a read of its own.
+// announce says that the texts of a job will be read soon. They are somewhere in the file, so each may
+// take a read of its own.
 func (s *snapshot[ID]) announce(number int) {
 	if number < len(s.jobs) {
 		for _, i := range s.sequence[s.jobs[number].from:s.jobs[number].to] {
@@ -151,7 +163,8 @@ func (s *snapshot[ID]) announce(number int) {
 	}
 }
 
-// edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
+// edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it
+// compares, also what is no edge, since an estimate needs both.
 func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, compared *Estimate, found []edge) []edge {
 	for _, j := range s.nearer(w, i) {
 		score := w.Score(s.order[i], s.order[j])
@@ -172,7 +185,8 @@ type incident struct {
 	at   []uint32 // in all
 }
 
-// incidentTo returns the edges of n contents.
+// incidentTo returns the edges of n contents. It takes 8 bytes for each edge besides the edge itself, in two
+// lists that are filled by counting, and not a slice for each content.
 func incidentTo(n int, all []edge) *incident {
 	x := &incident{all, make([]uint32, n+1), make([]uint32, 2*len(all))}
 	for _, e := range all {
@@ -213,6 +227,7 @@ type scored struct {
 }
 
 // scores yields all pairs of different contents that are compared, each once. The order is always the same.
+// There may be many more than edges, so they are not kept, and each call compares again.
 func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool) {
 	return func(yield func(scored) bool) {
 		walk(ctx, s, func(w *judge.Worker, i int32, found *[]scored) {
@@ -241,7 +256,8 @@ type verdict struct {
 	kind                    neardup.Kind
 }
 
-// judge returns the verdict on two neighbours, and whether they are near-duplicates.
+// judge returns the verdict on two neighbours, and whether they are near-duplicates. The kind may need the
+// forms of both neighbourhoods, so it is found out only for two that are alike, and 0 for others.
 func (o *Options) judge(w *judge.Worker, a, b uint32) (v verdict, ok bool) {
 	s := w.Score(a, b)
 	if v = (verdict{similarity: s.Similarity, probability: s.Probability}); o.isAlike(v.similarity, v.probability) {
@@ -258,8 +274,8 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 	return probability >= o.Probability
 }
 
-// nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
-// which are not compared themselves. They ascend.
+// nearer returns the neighbours with which the content at a position is compared: those that come before it,
+// and old ones, which are not compared themselves. They ascend.
 func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
 	for _, n := range w.Near(s.order[i]) {
 		if j := s.position[n.Slot]; j >= 0 && (j < i || !s.isFresh(j)) {
@@ -279,9 +295,13 @@ func (s *snapshot[ID]) oldOf(docs []uint32) int {
 	return n
 }
 
-// lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
-// their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in beside, which may be nil, are
-// known already; of old contents, those in beside and in old are all that count.
+// lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered
+// when their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in
+// beside, which may be nil, are known already; for old contents, those in beside and in old are all that count.
+//
+// Contents whose edges are known come at once, on the goroutine of the caller. From the first other one on,
+// goroutines look edges up ahead of the one that use is at. One that use is about to cover may be looked up in
+// vain; that costs time and changes nothing.
 func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside, old *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
 	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) || s.isOld(i) }
 	known := func(i int32) (found []edge) {

@@ -13,13 +13,14 @@ import (
 // This file says how much can be expected of the pairs: how many are wrong, and how many are missed.
 //
 // The probability of a pair depends on the pair and its neighbours alone, so it is right on the average of all
-// collections. Of one collection more can be said. Where copies are easy, there are hardly any pairs about which the function
-// is in doubt, and those with a probability of 0.9 are copies too. Where copies are rare, most pairs that look a little like
-// copies are none. So the share of near-duplicates among the pairs that were compared is estimated from all their
-// probabilities, and each is corrected for it: Saerens, Latinne and Decaestecker 2002, by expectation maximization.
+// collections. Of one collection more can be said. Where copies are easy, there are hardly any pairs about
+// which the function is in doubt, and those with a probability of 0.9 are copies too. Where copies are rare,
+// most pairs that look a little like copies are none. So the share of near-duplicates among the pairs that were
+// compared is estimated from all their probabilities, and each is corrected for it: Saerens, Latinne and
+// Decaestecker 2002, by expectation maximization.
 
-// An Estimate says what can be expected of the pairs that a [Deduplicator] finds in its collection. Equal documents are not
-// counted: they are certain.
+// An Estimate says what can be expected of the pairs that a [Deduplicator] finds in its collection. Equal
+// documents are not counted: they are certain.
 type Estimate struct {
 	Probability float64 // the smallest one of near-duplicates; 0 if the similarity decides
 	Similarity  float64 // the smallest cosine of near-duplicates; 0 if the probability decides
@@ -28,14 +29,14 @@ type Estimate struct {
 	Wrong  float64 // how many of them are false positives; see [Estimate.Likely] for how far this can be trusted
 	Missed float64 // how many near-duplicates are among the pairs that were compared and have a smaller probability
 
-	// Histogram has the number of pairs that were compared, by probability: Histogram[0] is that of pairs with a
-	// probability below 0.05, and Histogram[19] that from 0.95 on. Pairs of kinds that do not count, and of a template,
-	// are left out, here and in Missed.
+	// Histogram has the number of pairs that were compared, by probability: Histogram[0] is that of pairs with
+	// a probability below 0.05, and Histogram[19] that from 0.95 on. Pairs of kinds that do not count, and of a
+	// template, are left out, here and in Missed.
 	Histogram [20]int
 
-	// What the numbers are computed from: how many of these pairs are found, and how many are not, by the logarithm of their
-	// odds without the Bias of the Options, in steps of a quarter from −6 on. The first and the last step have everything
-	// beyond.
+	// What the numbers are computed from: how many of these pairs are found, and how many are not, by the
+	// logarithm of their odds without the Bias of the Options, in steps of a quarter from −6 on. The first and
+	// the last step have everything beyond. They are exported so that an estimate can be stored and merged later.
 	Found, NotFound [48]int
 	Bias            float64
 
@@ -54,8 +55,8 @@ func (t Estimate) Merge(other Estimate) Estimate {
 	return t
 }
 
-// InCollection returns how likely a pair with a probability is a near-duplicate, when the share of near-duplicates in the
-// collection is taken into account. Wrong is the sum of 1 minus this value, over the pairs.
+// InCollection returns how likely a pair with a probability is a near-duplicate, when the share of near-duplicates
+// in the collection is taken into account. Wrong is the sum of 1 minus this value, over the pairs.
 func (t Estimate) InCollection(probability float64) float64 {
 	if t.factor == 0 || probability <= 0 {
 		return probability
@@ -63,9 +64,10 @@ func (t Estimate) InCollection(probability float64) float64 {
 	return 1 / (1 + (1-probability)/probability/t.factor)
 }
 
-// Likely returns the range in which the true number lies in nine of ten collections, if wrong of the given number of pairs or
-// duplicates are expected to be wrong: from half of that number minus five, to twice that number plus ten. It was measured on
-// collections that the function was not fitted to (https://github.com/neardup/neardup/blob/main/docs/dedup.md).
+// Likely returns the range in which the true number lies in nine of ten collections, if wrong of the given
+// number of pairs or duplicates are expected to be wrong: from half of that number minus five, to twice that
+// number plus ten. It was measured on collections that the function was not fitted to
+// (https://github.com/neardup/neardup/blob/main/docs/dedup.md).
 func (Estimate) Likely(wrong float64, of int) (least, most int) {
 	return max(0, int(math.Ceil(wrong/2-5))), min(of, int(2*wrong+10))
 }
@@ -87,8 +89,8 @@ const (
 	mostOdds = oddsBins * oddsBin / 2
 )
 
-// count counts a pair that was compared. Until expect is called, an Estimate has nothing but such counts. bias is that of the Options, which
-// says nothing of how the documents look.
+// count counts a pair that was compared. Until expect is called, an Estimate has nothing but such counts. bias
+// is that of the Options, which says nothing of how the documents look.
 func (t *Estimate) count(e *edge, isTemplate bool, kinds neardup.Kind, bias float64) {
 	into := &t.NotFound
 	switch {
@@ -109,7 +111,7 @@ func (t *Estimate) count(e *edge, isTemplate bool, kinds neardup.Kind, bias floa
 	}
 }
 
-// add adds the counts of a part.
+// add adds the counts of a part. The counts are integers, so the result does not depend on how the work was divided.
 func (t *Estimate) add(part *Estimate) {
 	for i, n := range part.Histogram {
 		t.Histogram[i] += n
@@ -121,8 +123,8 @@ func (t *Estimate) add(part *Estimate) {
 }
 
 const (
-	// usualShare is the share of near-duplicates for which the probabilities are right, as collections that were left out show;
-	// with 0.35 and 0.45 as many of them come out well.
+	// usualShare is the share of near-duplicates for which the probabilities are right, as collections that
+	// were left out show; with 0.35 and 0.45 as many of them come out well.
 	usualShare = 0.4
 
 	// So many pairs of the usual share are added to those of a collection, so that a few pairs do not decide.
@@ -137,7 +139,13 @@ func (t *Estimate) settle(o *Options) {
 	t.expect()
 }
 
-// expect sets what follows from Found and NotFound.
+// expect sets what follows from Found and NotFound. It estimates the share of near-duplicates in turns: from
+// the share follow the corrected probabilities, and their mean is the next share. It starts with the usual
+// share and stops when the share hardly changes, or after 1,000 turns. The share stays off 0 and 1, where it
+// could not move any more.
+//
+// The odds of a bin are those of its middle. They are without the Bias of the Options, since a bias moves the
+// threshold of the caller and tells nothing about the documents; factor takes it off again for InCollection.
 func (t *Estimate) expect() {
 	var against [oddsBins]float64 // the odds that a pair is none
 	t.Pairs, t.Wrong, t.Missed = 0, 0, 0
@@ -167,16 +175,16 @@ func (t *Estimate) expect() {
 	t.factor = float64(factor * exact.Exp(-t.Bias))
 }
 
-// Estimate returns what can be expected of Pairs for the documents that are there now. It takes as long as Pairs, or no
-// time if nothing has changed since Pairs, Groups or Families were called, and what they found fits into the memory. If
-// the context has ended, it returns an estimate that takes no time, or else the error of the context. Any other error comes
-// from the files.
+// Estimate returns what can be expected of Pairs for the documents that are there now. It takes as long as
+// Pairs, or no time if nothing has changed since Pairs, Groups or Families were called, and what they found
+// fits into the memory. If the context has ended, it returns an estimate that takes no time, or else the error
+// of the context. Any other error comes from the files.
 func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	s, err := d.snapshot(0)
 	if err != nil {
 		return Estimate{}, err
 	}
-	if all := s.known(); all != nil {
+	if all := s.known(); all != nil { // takes no time, even if the context has ended
 		return all.estimate, s.files()
 	}
 	if all := s.edges(ctx); all != nil {
@@ -191,13 +199,14 @@ func (d *Deduplicator[ID]) Estimate(ctx context.Context) (Estimate, error) {
 	return t, cmp.Or(ctx.Err(), s.files())
 }
 
-// logit returns the logarithm of the odds, cut off where a probability is as good as certain.
+// logit returns the logarithm of the odds, cut off where a probability is as good as certain, so that it is finite.
 func logit(p float64) float64 {
 	p = min(max(p, 1e-12), 1-1e-12)
 	return exact.Ln(p / (1 - p))
 }
 
-// biasOf returns the most likely bias of pairs with these log odds, given whether they are duplicates, and its prior.
+// biasOf returns the most likely bias of pairs with these log odds, given whether they are
+// duplicates, and its prior.
 func biasOf(odds []float64, is []bool) (bias float64) {
 	const precision = 1 / (biasDeviation * biasDeviation)
 	for range 50 { // Newton's method; the function is concave

@@ -14,7 +14,9 @@ import (
 	"github.com/neardup/neardup/dedup/internal/evidence"
 )
 
-// This file says why two documents are near-duplicates, or not.
+// This file says why two documents are near-duplicates, or not. It asks the same judge as a search does, so an
+// explanation has the numbers that Search and Pairs report. It also answers for two documents that a collection
+// never compares because they are not neighbours.
 
 // An Explanation says why two documents are near-duplicates, or why they are not.
 type Explanation struct {
@@ -25,8 +27,8 @@ type Explanation struct {
 	Duplicate bool // they are near-duplicates, and their kind counts
 	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection
 
-	// Evidence is what the probability is computed from. The logarithm of the odds is Constant plus the sum of what
-	// the quantities add.
+	// Evidence is what the probability is computed from. The logarithm of the odds is Constant plus the sum of
+	// what the quantities add.
 	Evidence []Quantity
 	Constant float64 // with the Bias of the options
 
@@ -51,9 +53,9 @@ type ExplainedFeature struct {
 	A, B float64
 }
 
-// Explain says why two stored documents are near-duplicates, or why they are not. Features that both have come first, in the
-// order of what they add to the similarity. The others follow, in the order of their share of their own document. It returns
-// an error if there is no such document, or if the files fail.
+// Explain says why two stored documents are near-duplicates, or why they are not. Features that both have come
+// first, in the order of what they add to the similarity. The others follow, in the order of their share of
+// their own document. It returns an error if there is no such document, or if the files fail.
 func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	if err := d.settle(); err != nil {
 		return Explanation{}, err
@@ -82,7 +84,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 		e.Kind = neardup.SameWords
 	}
 	first := d.contents.At(slots[0])
-	if slots[0] == slots[1] && first.HasFeatures() {
+	if slots[0] == slots[1] && first.HasFeatures() { // equal documents are certain, as in Pairs, whatever the function says
 		e.Similarity, e.Probability = 1, 1
 	}
 	e.Duplicate = e.Compared && first.HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
@@ -91,7 +93,8 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	return e, d.usable()
 }
 
-// quantities returns the evidence by name.
+// quantities returns the evidence by name. The constant is what is left of the sum when all parts are taken
+// off, so that the parts add up to the log odds for any function.
 func (o *Options) quantities(v *evidence.Vector) (all []Quantity, constant float64) {
 	sum, adds := decision.LogOdds(v)
 	for i, name := range evidence.Names {
@@ -107,7 +110,8 @@ func (o *Options) quantities(v *evidence.Vector) (all []Quantity, constant float
 	return all, sum + o.Bias
 }
 
-// features returns the features of two contents by their weight.
+// features returns the features of two contents by their weight, or nil if a content has no body. Comparisons
+// know features only by their keys, so the body is cut again to get their texts.
 func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeature) {
 	if !d.maker.HasLevels() {
 		return nil
@@ -145,16 +149,16 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 			}
 		}
 	}
-	// Features of one document only have a product of 0, so they come after all others. Spelling comes last to make the
-	// order unique.
+	// Features of one document only have a product of 0, so they come after all others. Spelling comes last to
+	// make the order unique.
 	slices.SortFunc(features, func(f, g ExplainedFeature) int {
 		return cmp.Or(cmp.Compare(g.A*g.B, f.A*f.B), cmp.Compare(float64(g.A*g.A)+float64(g.B*g.B), float64(f.A*f.A)+float64(f.B*f.B)), cmp.Compare(f.Text, g.Text))
 	})
 	return features
 }
 
-// String returns the verdict, the quantities that matter most, and three lists: the features that both documents have, that
-// only the first has, and that only the second has. Each list shows its ten heaviest features.
+// String returns the verdict, the quantities that matter most, and three lists: the features that both documents
+// have, that only the first has, and that only the second has. Each list shows its ten heaviest features.
 func (e Explanation) String() string {
 	var b strings.Builder
 	switch {
@@ -208,9 +212,10 @@ type Comparison[ID comparable] struct {
 	Evidence                []Quantity
 }
 
-// Comparisons yields all pairs of different contents that are compared, each by one document of each content, and what
-// their probability comes from. There may be many times more of these than pairs of near-duplicates. It is for those who
-// want to see what was nearly found, or to fit a decision of their own.
+// Comparisons yields all pairs of different contents that are compared, each by one document of each content,
+// and what their probability comes from. There may be many times more of these than pairs of near-duplicates.
+// It is for those who want to see what was nearly found, or to fit a decision of their own. The evidence is
+// computed on the goroutine of the caller, pair by pair.
 func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison[ID], error] {
 	return func(yield func(Comparison[ID], error) bool) {
 		s, err := d.snapshot(0)

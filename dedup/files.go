@@ -30,11 +30,19 @@ import (
 // are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
 // journal only when its text is on the disk.
 //
-// Opening reads the journal, and maps the index. Without an index, the first call that needs the documents reads what is known
-// of each, and its signatures. The texts are read when documents are compared.
+// Opening reads the journal, and maps the index. Without an index, the first call that needs the documents
+// reads what is known of each, and its signatures. The texts are read when documents are compared.
+//
+// A crash can happen between any two writes. The order of writes takes care of that:
+//
+//   - Texts are on the disk before the journal names them (Before, below). Texts that nobody names are waste.
+//   - A new file of texts is complete before the snapshot that refers to it is written, and the old one is
+//     removed after that. The snapshot has the number of its file of texts. A file with the number before or
+//     after it was left by a crash, and openTexts removes it.
+//   - The index names its snapshot, so an index that a crash left behind is recognized and not used.
 
-// Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
-// outlive the program:
+// Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they
+// were added outlive the program:
 //
 //	d, err := dedup.Open[string]("seen/pages", dedup.Options{}) // the folder seen must exist
 //	defer d.Close()
@@ -42,20 +50,20 @@ import (
 //		found, isNew, err := d.AddIfNew(ctx, page.URL, neardup.Text(page.Text), 1)
 //	}
 //
-// The names of the files begin with path, whose folder must exist: path, path.journal, path.lock, path.texts-1 or another
-// number for the texts, and path.index for what a search needs, so that the first search reads nothing else. One
-// Deduplicator at a time can have them open. The texts are not kept in memory, however large Memory is. Ids may be of any
-// integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
+// The names of the files begin with path, whose folder must exist: path, path.journal, path.lock, path.texts-1
+// or another number for the texts, and path.index for what a search needs, so that the first search reads
+// nothing else. One Deduplicator at a time can have them open. The texts are not kept in memory, however large
+// Memory is. Ids may be of any integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
 //
-// A change whose call has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough, such as
-// once a second, because changes since the last Sync may have to be repeated after a crash. Of those changes,
-// the first ones may be there and the others not; a document is there as a whole or not at all. The directory
-// must be on a local disk.
+// A change whose call has returned is in the files after [Deduplicator.Sync] or Close: call Sync often enough,
+// such as once a second, because changes since the last Sync may have to be repeated after a crash. Of those
+// changes, the first ones may be there and the others not; a document is there as a whole or not at all. The
+// directory must be on a local disk.
 //
-// The files contain features, so the Fingerprinter must have the same [neardup.Fingerprinter.Version] every time. The other
-// options may differ. An error wraps [neardup.ErrVersion] for other features, files of an earlier version of this
-// library or files of something else, [neardup.ErrDamaged] for files that are not as they were written, or an error of the
-// file system.
+// The files contain features, so the Fingerprinter must have the same [neardup.Fingerprinter.Version] every
+// time. The other options may differ. An error wraps [neardup.ErrVersion] for other features, files of an
+// earlier version of this library or files of something else, [neardup.ErrDamaged] for files that are not as
+// they were written, or an error of the file system.
 func Open[ID comparable](path string, options Options) (*Deduplicator[ID], error) {
 	d, err := New[ID](options)
 	if err != nil {
@@ -78,7 +86,7 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 	store.Init(&d.files.Store, store.Form[*everAdded]{
 		Kind: "documents", Again: again, Words: content.StoredWords,
 		TailSize: func(live int) int { return min(max(512, live), 8192) },
-		AtOnce:   math.MaxInt, // because Build must not run beside changes of the Deduplicator
+		AtOnce:   math.MaxInt, // so that Build never runs on another goroutine: it uses d.added and f.moved
 		Build: func(docs store.Column) *everAdded {
 			d.files.redirect(docs)
 			return &everAdded{d.added, d.files.number}
@@ -92,6 +100,8 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 		Before: func() error { return d.contents.File().Sync() },
 	})
 	var since []change[ID]
+	// With an index, only the changes since the snapshot are needed. The store reads them once, while it opens,
+	// so they are collected before anybody knows whether the index can be used.
 	place, _ := store.RegularPath(path) // an error is also that of Open
 	if _, err := os.Stat(place + ".index"); err == nil {
 		d.files.Replayed = func(id ID, words []uint64, seconds uint32) {
@@ -114,8 +124,8 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 		}
 		return nil
 	}
-	d.contents.Keep(texts)
-	d.unread = true
+	d.contents.Keep(texts) // again, since attach may have emptied everything
+	d.unread = true        // until a call needs the documents; Get and Len ask the store meanwhile
 	return nil
 }
 
@@ -166,7 +176,8 @@ func (f *documentFiles[ID]) openTexts(needed int64) (*textfile.File, error) {
 	return t, err
 }
 
-// redirect lets documents refer to where their texts have moved.
+// redirect lets documents refer to where their texts have moved. It is called for each run that the store
+// builds, and does something only while snapshotFiles writes a snapshot with a new file of texts.
 func (f *documentFiles[ID]) redirect(docs store.Column) {
 	if f.moved == nil {
 		return
@@ -179,7 +190,8 @@ func (f *documentFiles[ID]) redirect(docs store.Column) {
 }
 
 // An everAdded is what a snapshot has besides documents: how many were ever added, and the number of the file
-// with their texts. It implements [store.Finder], although it finds nothing.
+// with their texts. It implements [store.Finder], although it finds nothing: a store writes a finder into its
+// snapshot, so the two numbers and the documents are replaced in one step.
 type everAdded struct{ documents, number int }
 
 func (e *everAdded) Bytes() int { return 16 }
@@ -212,7 +224,8 @@ var errFull = fmt.Errorf("neardup: a Deduplicator holds at most %d documents", s
 // room returns how many more documents it can hold.
 func (d *Deduplicator[ID]) room() int { return store.MaxDocuments - d.live }
 
-// damage returns the error of the files, also that of a part that was found to be damaged just now. Unlike usable, it needs no lock.
+// damage returns the error of the files, also that of a part that was found to be damaged just now. Unlike
+// usable, it needs no lock.
 func (d *Deduplicator[ID]) damage() error {
 	if d.files == nil {
 		return nil
@@ -220,8 +233,9 @@ func (d *Deduplicator[ID]) damage() error {
 	return d.files.Err()
 }
 
-// usable returns the error of the files, and reads the documents if that has not been done. The caller
-// holds the lock.
+// usable returns the error of the files, and reads the documents if that has not been done. The caller holds
+// the lock, and for writing if the documents may be unread. A method that has read asks again afterwards:
+// damage is found while reading, and then what it has is not to be trusted.
 func (d *Deduplicator[ID]) usable() error {
 	if d.unread && d.damage() == nil {
 		d.readAll()
@@ -229,7 +243,7 @@ func (d *Deduplicator[ID]) usable() error {
 	return cmp.Or(d.damage(), d.contents.File().Err(), d.graph.Err())
 }
 
-// readAll reads all documents. After an error the files have it.
+// readAll reads all documents. After an error the files have it, and every call returns it from then on.
 func (d *Deduplicator[ID]) readAll() {
 	added, size := d.added, d.contents.File().Size()
 	var some []arrival[ID]
@@ -252,7 +266,7 @@ func (d *Deduplicator[ID]) readAll() {
 	if err := d.keep(some); err != nil {
 		d.files.Fail(err)
 	}
-	d.added, d.unread = added, false
+	d.added, d.unread = added, false // keep has set it to the last document there is; later ones may have been deleted
 }
 
 // lock locks a Deduplicator for changes. After an error it is not locked.
@@ -265,7 +279,8 @@ func (d *Deduplicator[ID]) lock() error {
 	return err
 }
 
-// rlock locks a Deduplicator for reading. After an error it is not locked.
+// rlock locks a Deduplicator for reading. After an error it is not locked. Reading the documents for the first
+// time is a change. There is no way to turn a lock for writing into one for reading, so it checks again each time.
 func (d *Deduplicator[ID]) rlock() error {
 	for {
 		d.mu.RLock()
@@ -284,16 +299,18 @@ func (d *Deduplicator[ID]) rlock() error {
 	}
 }
 
-// Sync writes to the disk all changes made by calls that have returned. If the journal then has more than 65,536 changes, and
-// more than half as many as there are documents, or if most of the texts belong to deleted documents, Sync calls Compact and
-// takes as long. It does nothing for a Deduplicator in memory.
+// Sync writes to the disk all changes made by calls that have returned. If the journal then has more than
+// 65,536 changes, and more than half as many as there are documents, or if most of the texts belong to deleted
+// documents, Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Sync() error {
 	d.syncing.Lock()
 	defer d.syncing.Unlock()
 	if d.files == nil {
 		return nil
 	}
-	if err := d.files.Commit(); err != nil { // without the lock, so nobody waits for the disk
+	// Without the lock, so that nobody waits for the disk. syncing alone keeps other calls of Sync,
+	// Compact and Close out.
+	if err := d.files.Commit(); err != nil {
 		return err
 	}
 	d.mu.RLock()
@@ -312,10 +329,10 @@ func (d *Deduplicator[ID]) isWasteful() bool {
 	return !d.unread && d.contents.Wasted() > max(leastDead, d.contents.File().Size()/2)
 }
 
-// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of the texts
-// belong to deleted documents, it also writes a new file of the texts. All changes are on the disk
-// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It checks the context before it
-// begins, and does nothing for a Deduplicator in memory.
+// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of
+// the texts belong to deleted documents, it also writes a new file of the texts. All changes are on the disk
+// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It checks the
+// context before it begins, and does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Compact(ctx context.Context) error {
 	d.syncing.Lock()
 	defer d.syncing.Unlock()
@@ -327,7 +344,8 @@ func (d *Deduplicator[ID]) Compact(ctx context.Context) error {
 	return d.compact()
 }
 
-// compact is Compact for callers that hold the lock.
+// compact is Compact for callers that hold the lock. An error of the index comes after the snapshot is on the
+// disk, and loses nothing but time at the next opening.
 func (d *Deduplicator[ID]) compact() error {
 	if !d.unread {
 		if err := d.usable(); err != nil {
@@ -342,6 +360,10 @@ func (d *Deduplicator[ID]) compact() error {
 }
 
 // snapshotFiles writes a snapshot, and a new file of the texts if most of the old one is of no use.
+//
+// In the second case memory refers to the old file until the snapshot is on the disk. If that fails, everything
+// is as it was, and the new file is removed. But if the store does not know what is on the disk, the snapshot
+// there may refer to the new file. Then both stay, and the next opening removes the one that is not needed.
 func (d *Deduplicator[ID]) snapshotFiles() error {
 	f := d.files
 	f.indexed = false
@@ -373,12 +395,12 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 	}
 	if err != nil {
 		err = errors.Join(err, to.Close())
-		if f.Err() == nil { // or else it is not known which file is needed
+		if f.Err() == nil {
 			os.Remove(next)
 		}
 		return err
 	}
-	// Somebody may still read the old file.
+	// The old file loses its name but is not closed: snapshots of the contents may still read it.
 	old := f.texts(f.number - 1)
 	d.contents.Move(to, moved)
 	if err := os.Remove(old); err != nil && runtime.GOOS != "windows" { // there the next opening removes it
@@ -430,11 +452,14 @@ func (d *Deduplicator[ID]) Close() error {
 	if d.files == nil || d.files.Files == nil {
 		return nil
 	}
+	// A short journal is left to the next opening. Without an index, that would have to read everything.
 	var err error
 	if n := d.files.Changes(); d.files.Err() == nil && (n > longJournal && n > d.files.Len()/8 || !d.unread && !d.files.indexed && d.live >= leastIndexed) {
 		err = d.compact()
 	}
 	err = errors.Join(err, d.files.Close(), d.contents.File().Close())
+	// Everything is dropped but the closed file, whose error later calls return. changes goes up so that
+	// snapshots taken from now on do not take over what was found before.
 	texts := d.contents.File()
 	d.empty()
 	d.contents.Keep(texts)

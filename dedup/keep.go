@@ -8,11 +8,16 @@ import (
 	"github.com/neardup/neardup/dedup/internal/judge"
 )
 
-// This file chooses which document of a group to keep. No two documents that are kept are near-duplicates, and around centres
-// every other one is a near-duplicate of the one that its group keeps. The documents that represent groups are such. A document that
-// is preferred is kept instead if that leaves it so.
+// This file chooses which document of a group to keep. No two documents that are kept may be near-duplicates, and
+// around centres every other document must be a near-duplicate of the one that its group keeps. Both are true of the
+// documents that represent the groups. So the choice starts with these, and a preferred document takes the place of
+// one only if both stay true. With SingleLinkage any member will do, since no near-duplicate is in another group.
+//
+// Whether a member can be kept depends on what other groups keep at that moment. Therefore the order of the groups
+// matters, and it must not depend on the order of adding; see chooseAll.
 
-// A keeper chooses the documents to keep, one group after the other.
+// A keeper chooses the documents to keep, one group after the other. It is for one goroutine. kept is shared by
+// all keepers without a lock, because groups that are chosen at the same time have no contents near each other.
 type keeper[ID comparable] struct {
 	*snapshot[ID]
 	worker *judge.Worker
@@ -41,14 +46,16 @@ func (s *snapshot[ID]) newKeeper(g *GroupOptions[ID], of []uint32) *keeper[ID] {
 	return k
 }
 
-// another returns a keeper for another goroutine. The two may choose for groups that have no near-duplicates in common.
+// another returns a keeper for another goroutine. The two may choose for groups that have no
+// near-duplicates in common.
 func (k *keeper[ID]) another() *keeper[ID] {
 	other := *k
 	other.worker, other.near = k.judge.Worker(), nil
 	return &other
 }
 
-// choose returns which of some members of a group, which root represents, to keep.
+// choose returns which member of a group, which root represents, to keep. It corrects kept at once, so that the
+// next group sees what this one keeps.
 func (k *keeper[ID]) choose(members []uint32, root uint32) uint32 {
 	k.members = members
 	keep := k.best(root)
@@ -57,7 +64,8 @@ func (k *keeper[ID]) choose(members []uint32, root uint32) uint32 {
 	return keep
 }
 
-// compare is negative if a document is preferred to another one.
+// compare is negative if a document is preferred to another one: old ones to new ones, then by Prefer, then
+// longer ones. The hash of the text decides last, and not the slot, so that the order of adding does not matter.
 func (k *keeper[ID]) compare(i, j uint32) int {
 	a, b := k.document(i), k.document(j)
 	oldA, oldB := i < k.oldDocs, j < k.oldDocs
@@ -70,7 +78,8 @@ func (k *keeper[ID]) compare(i, j uint32) int {
 	return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
 }
 
-// best returns the member that is preferred, of those that may be kept.
+// best returns the member that is preferred, of those that may be kept. It ends at the one that represents the
+// group, which may always be kept, and after mostTries, since each try compares a member with all others.
 func (k *keeper[ID]) best(root uint32) uint32 {
 	inOrder := slices.Clone(k.members)
 	slices.SortStableFunc(inOrder, k.compare)
@@ -90,7 +99,8 @@ func (k *keeper[ID]) isCentre(at uint32) bool {
 	return !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) })
 }
 
-// isFree reports whether no other group keeps a near-duplicate of a document, whose group root represents.
+// isFree reports whether no other group keeps a near-duplicate of a document whose group root represents. kept
+// counts the document that its own group keeps so far, which does not matter here.
 func (k *keeper[ID]) isFree(at, root uint32) bool {
 	own := k.contentOf(root)
 	others := func(i int32) int32 { // that are kept of a content
@@ -100,7 +110,9 @@ func (k *keeper[ID]) isFree(at, root uint32) bool {
 		return k.kept[i]
 	}
 	i := k.contentOf(at)
-	if others(i) > 0 { // they are apart, since kinds are left out; whether this one would be, is not looked at
+	// Another group keeps a document of the same content. That happens only if equal documents do not count as
+	// near-duplicates. Whether these two would be is not looked at: the answer is no, to be safe.
+	if others(i) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(k.edgesAt(i), func(e edge) bool { return k.joins(&e) && others(e.a) > 0 })
@@ -125,8 +137,9 @@ func (k *keeper[ID]) isNear(a, b uint32) bool {
 	return e != nil && e.kind&k.options.Kinds != 0
 }
 
-// verdict returns what is said of two documents, and whether they are near-duplicates. It is the zero verdict for two that
-// are no neighbours.
+// verdict returns what is said of two documents, and whether they are near-duplicates. Two that are not
+// neighbours get a kind, but no similarity and no probability. The neighbours of the first document are
+// remembered, since callers ask about one document and all members of its group.
 func (k *keeper[ID]) verdict(a, b uint32) (v verdict, ok bool) {
 	i, j := k.contentOf(a), k.contentOf(b)
 	if i == j {

@@ -31,29 +31,28 @@ type Options struct {
 	// half. A higher one finds fewer pairs, with fewer false positives.
 	Probability float64
 
-	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two
-	// near-duplicates, at most 1. Two documents with less than a quarter of their features in common are hardly ever
-	// compared.
+	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two near-duplicates,
+	// at most 1. Two documents with less than a quarter of their features in common are hardly ever compared.
 	Similarity float64
 
-	// Bias, from −20 to 20, is added to the logarithm of the odds of every pair. [Deduplicator.Calibrate] finds it from labelled
-	// pairs.
+	// Bias, from −20 to 20, is added to the logarithm of the odds of every pair. [Deduplicator.Calibrate] finds
+	// it from labelled pairs.
 	Bias float64
 
 	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
 	// [neardup.SameForm]. They only change what is reported, not similarities or probabilities.
 	Kinds neardup.Kind
 
-	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it uses little.
-	// Texts, signatures and the data for finding neighbours go to files in the system's temporary folder when they take more
-	// than a part of it. The data about documents is in mapped files, parts of which stay in memory until the memory is
-	// needed elsewhere. About 40 bytes of each document, and its id, cannot be in a file. The Go runtime adds its share of garbage: see
-	// [debug.SetMemoryLimit].
+	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it
+	// uses little. Texts, signatures and the data for finding neighbours go to files in the system's temporary
+	// folder when they take more than a part of it. The data about documents is in mapped files, parts of which
+	// stay in memory until the memory is needed elsewhere. About 40 bytes of each document, and its id, cannot
+	// be in a file. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
 	Memory int64
 
-	// Progress, if set, is called now and then while Pairs, Groups and similar methods work on many documents, from one
-	// goroutine at a time. What was compared already is not compared again, so a call may have nothing to report. It should
-	// return quickly, and must not call the Deduplicator.
+	// Progress, if set, is called now and then while Pairs, Groups and similar methods work on many documents,
+	// from one goroutine at a time. What was compared already is not compared again, so a call may have nothing
+	// to report. It should return quickly, and must not call the Deduplicator.
 	Progress func(Progress)
 }
 
@@ -67,8 +66,8 @@ type Progress struct {
 // usualKinds are the kinds that count by default.
 const usualKinds = neardup.AllKinds &^ neardup.SameForm
 
-// canonical returns o with defaults in place of zeros. It returns an error if an option is out of range or NaN, or if
-// the Weight does not fit the features.
+// canonical returns o with defaults in place of zeros. It returns an error if an option is out of range or NaN,
+// or if the Weight does not fit the features.
 func (o Options) canonical() (Options, error) {
 	o.Kinds = cmp.Or(o.Kinds, usualKinds)
 	o.Probability = cmp.Or(o.Probability, 0.5)
@@ -91,7 +90,8 @@ func (o Options) canonical() (Options, error) {
 // mostBias is the largest bias: with it, one in e²⁰ is as likely as not.
 const mostBias = 20
 
-// version describes what the files of a Deduplicator depend on.
+// version describes what the files of a Deduplicator depend on. Files with another version are refused, and two
+// Deduplicators with different versions are not merged, because their features cannot be compared.
 func (o *Options) version() (string, error) {
 	v, err := o.Fingerprinter.Version()
 	if err != nil {
@@ -104,5 +104,6 @@ func (o *Options) version() (string, error) {
 	return fmt.Sprintf("%s documents=%s:%d", v, features, documentVersion), nil
 }
 
-// documentVersion must be raised whenever the words, the digest or the signatures of a text change.
+// documentVersion must be raised whenever the words, the digest or the signatures of a text change. Upgrade can
+// read the files of the version before only if upgrade.go has an oldForm for it.
 const documentVersion = 3

@@ -10,7 +10,10 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// This file finds all pairs of documents, from the edges of their contents.
+// This file finds all pairs of documents, from the edges of their contents. Contents are compared once, however many
+// documents have them. Each pair of contents then stands for the pairs of their documents, which are listed here.
+//
+// Documents are listed in the order of adding, so the old ones come first, and one number says how many these are.
 
 // A docPair is two documents, A < B, and what is said of them.
 type docPair struct {
@@ -18,7 +21,9 @@ type docPair struct {
 	verdict
 }
 
-// documentPairs yields pairs of documents, without those of two old documents.
+// documentPairs yields pairs of documents, without those of two old documents. Equal documents come first. It
+// looks at the context once in 1,024 pairs, since a single pair of contents may have millions. When the context
+// ends it stops without saying so; the caller asks the context.
 func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[docPair] {
 	return func(yield func(docPair) bool) {
 		n := 0
@@ -63,8 +68,9 @@ func (s *snapshot[ID]) equalKind(a, b uint32) neardup.Kind {
 	return neardup.SameWords
 }
 
-// equalPairs calls yield for the pairs of documents of one content: those of
-// docs[fresh:] with all before them, as far as their kinds count. It returns false when yield does.
+// equalPairs calls yield for the pairs of documents of one content: those of docs[fresh:] with all before them,
+// as far as their kinds count. It returns false when yield does. There are m(m−1)/2 pairs, so where a kind does
+// not count, it leaves out whole lists of partners instead of looking at each pair.
 func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) bool) bool {
 	kinds := s.options.Kinds
 	if len(docs) < 2 || kinds&(neardup.Identical|neardup.SameWords) == 0 {
@@ -91,21 +97,22 @@ func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) 
 	return true
 }
 
-// Pairs yields all pairs of near-duplicates, each once. A was added before B. Equal documents have the similarity and the
-// probability 1, and m of them make m(m−1)/2 pairs; Groups does not list them all. Which pairs there are, and what is
-// reported about them, depends only on the documents. The order of the pairs is unspecified but always the same. If the
-// context ends, its error comes last, with an empty Pair.
+// Pairs yields all pairs of near-duplicates, each once. A was added before B. Equal documents have the
+// similarity and the probability 1, and m of them make m(m−1)/2 pairs; Groups does not list them all. Which
+// pairs there are, and what is reported about them, depends only on the documents. The order of the pairs is
+// unspecified but always the same. If the context ends, its error comes last, with an empty Pair.
 //
-// Pairs compares the documents that are there when the loop begins. It takes time in proportion to the number of
-// documents, and to that of the pairs that have a quarter of their features in common. In a crowd of more than about 8,192, such as the
-// pages of one template, a document is compared only with those that are most like it; this limit does not apply to Groups.
+// Pairs compares the documents that are there when the loop begins. It takes time in proportion to the number
+// of documents, and to that of the pairs that have a quarter of their features in common. In a crowd of more
+// than about 8,192, such as the pages of one template, a document is compared only with those that are most
+// like it; this limit does not apply to Groups.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID], error] {
 	return d.PairsSince(ctx, 0)
 }
 
-// PairsSince reports the pairs that involve a document added after the first n that were ever added: new documents with each
-// other and with old ones. Old documents are not compared with each other. n counts documents that were replaced or
-// deleted since, as [Entry.Sequence] does; with n ≤ 0 it is Pairs.
+// PairsSince reports the pairs that involve a document added after the first n that were ever added: new
+// documents with each other and with old ones. Old documents are not compared with each other. n counts
+// documents that were replaced or deleted since, as [Entry.Sequence] does; with n ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[neardup.Pair[ID], error] {
 	return func(yield func(neardup.Pair[ID], error) bool) {
 		s, err := d.snapshot(n)
@@ -124,7 +131,8 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[near
 	}
 }
 
-// A stage is a part of the work, of which Progress is told. It may be used by several goroutines.
+// A stage is a part of the work, of which Progress is told. It may be used by several goroutines. It tells only
+// when another percent is done.
 type stage struct {
 	tell  func(Progress)
 	now   Progress

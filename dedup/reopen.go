@@ -9,12 +9,16 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// This file keeps in PATH.index what a search needs: what is known of each document, of each content, and the lists of the bands. All
-// of it follows from the other files, but to make it again takes as long as adding all documents. It is written with a
-// snapshot, which it names. An index of another snapshot is of no use, and is replaced with the next snapshot. Opening maps it, and checks
-// a part of it when that part is first used.
+// This file keeps in PATH.index what a search needs: what is known of each document and each content, and the
+// lists of the bands. All of it follows from the other files, but making it again takes as long as adding all
+// documents. It is written with a snapshot, which it names. An index of another snapshot is not used, and is
+// replaced with the next snapshot. Opening maps it, and checks a part of it when that part is first used.
 //
-// The columns are as in memory, so machines of another byte order pass the file over.
+// So damage may be found in the middle of a search. The part is then read as zeros, and the files get the
+// error. Whatever walks through mapped columns must end and stay in bounds with any values that pass the checks
+// below, and with zeros.
+//
+// The columns are as in memory, so machines with another byte order neither write nor use the file.
 
 const (
 	indexKind    = "documents-index"
@@ -37,8 +41,9 @@ const ownIndexColumns = 2 // documents and chains
 // indexPath returns the path of the index.
 func (f *documentFiles[ID]) indexPath() string { return f.path + ".index" }
 
-// writeIndex writes the index of the snapshot that has just been written, in which the ordinal of a document is its slot. From then
-// on ids are read from the snapshot.
+// writeIndex writes the index of the snapshot that has just been written, in which the ordinal of a document is
+// its slot. It has no ids: a Deduplicator that opens with it reads them from the snapshot. It does nothing for
+// documents that have not been read, since then nothing in memory could be written.
 func (d *Deduplicator[ID]) writeIndex() error {
 	if d.unread || d.docs.Len() != d.live || d.live < leastIndexed || !store.HostIsLittle {
 		return nil
@@ -57,7 +62,9 @@ func (d *Deduplicator[ID]) writeIndex() error {
 	return nil
 }
 
-// attach maps the index of the snapshot that was opened. It reports whether there is one. texts must be known.
+// attach maps the index of the snapshot that was opened, and reports whether there is one that fits. If not,
+// everything is as it was, or empty, and the caller reads the other files: an index is never the reason that an
+// opening fails. The file of the texts must be known, since places of texts are checked against its length.
 func (d *Deduplicator[ID]) attach() bool {
 	f := d.files
 	base := f.Base()
@@ -96,14 +103,15 @@ func (d *Deduplicator[ID]) attach() bool {
 	return true
 }
 
-// areChains reports whether values may be chains of n documents.
+// areChains reports whether values may be chains of n documents. A damaged part must not lead out of the columns.
 func areChains(values []chain, n int) bool {
 	return !slices.ContainsFunc(values, func(c chain) bool {
 		return (c.first == gone) != (c.last == gone) || c.first != gone && (c.first > c.last || int(c.last) >= n)
 	})
 }
 
-// areDocuments reports whether values may be some of n documents, the first one in slot from: their lists have an end.
+// areDocuments reports whether values may be some of n documents, the first one in slot from. Lists of
+// documents ascend, which also means that they end. Numbers ascend, since slots are found by them.
 func areDocuments(from int, values []storedDocument, n, contents int) bool {
 	for i := range values {
 		doc, at := &values[i], uint32(from+i)
@@ -116,6 +124,7 @@ func areDocuments(from int, values []storedDocument, n, contents int) bool {
 }
 
 // replay makes the changes that the journal has since the snapshot of the index. After an error the files have it.
+// Additions are kept many at a time, but a deletion comes only after all additions before it, as it did then.
 func (d *Deduplicator[ID]) replay(changes []change[ID]) {
 	added := d.added
 	var some []arrival[ID]
@@ -140,7 +149,7 @@ func (d *Deduplicator[ID]) replay(changes []change[ID]) {
 	if err := d.keep(some); err != nil {
 		d.files.Fail(err)
 	}
-	d.added = max(d.added, added)
+	d.added = max(d.added, added) // the last documents that were ever added may not be there any more
 }
 
 // A change is what the journal has of an addition, or, without words, of a deletion.
@@ -150,14 +159,16 @@ type change[ID comparable] struct {
 	seconds uint32
 }
 
-// Names are the ids of documents by their slots: those of the snapshot in the files, and in memory those that were added since.
+// Names are the ids of documents by their slots: those of the snapshot in the files, and in memory those that
+// were added since. A search needs only the ids of what it finds, so the others may stay in the file.
 type names[ID comparable] struct {
 	base *store.Run[ID, *everAdded] // nil if all are in memory
 	last slots.Column[ID]
 	fail func(err error)
 }
 
-// at returns the id of a document.
+// at returns the id of a document. It is the zero id if the snapshot is damaged; then the files have the error,
+// and callers ask for that before they return anything.
 func (n *names[ID]) at(slot uint32) ID {
 	first := n.first()
 	if slot >= first {

@@ -16,16 +16,23 @@ import (
 )
 
 // This file has the searches of a [Deduplicator], and those that also add a document.
-
-// Search yields the stored near-duplicates of a document, the most probable first, equally probable ones by their similarity,
-// and equally similar ones in the order of adding: what Pairs would report about the document if it were added. It is not
-// added. A document that was added finds itself. An error comes last, with an empty Match: that of the files, that of the
-// context, or that of Add for a record.
 //
-// The search runs when the loop begins and yields what it found then. It looks at all documents that have much in common with this one, which
-// takes well below a millisecond if there are few, and up to about a hundred milliseconds if there are 256. If there are
-// more, such as for a letter that thousands have signed, it looks at the nearest ones, and yields up to 64 of them. For a
-// whole collection, Pairs and Groups are faster, since they share this work.
+// A search holds the lock for reading from beginning to end, so searches run side by side, and what they see
+// does not change. The text of the caller is made into a document before that, without the lock.
+//
+// A search must answer as if the document had been added: it is a guest of the judge, and counts in the
+// neighbourhoods of others. A document that it would replace must not count. Nothing is written for either.
+
+// Search yields the stored near-duplicates of a document, the most probable first, equally probable ones by
+// their similarity, and equally similar ones in the order of adding: what Pairs would report about the document
+// if it were added. It is not added. A document that was added finds itself. An error comes last, with an empty
+// Match: that of the files, that of the context, or that of Add for a record.
+//
+// The search runs when the loop begins and yields what it found then. It looks at all documents that have
+// much in common with this one, which takes well below a millisecond if there are few, and up to about a
+// hundred milliseconds if there are 256. If there are more, such as for a letter that thousands have signed,
+// it looks at the nearest ones, and yields up to 64 of them. For a whole collection, Pairs and Groups are
+// faster, since they share this work.
 func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {
 		found, err := d.search(ctx, doc, math.MaxInt)
@@ -40,14 +47,14 @@ func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) ite
 	}
 }
 
-// SearchTop returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of many equal documents it looks
-// at n. In a crowd these are the nearest n that it finds.
+// SearchTop returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of
+// many equal documents it looks at n. In a crowd these are the nearest n that it finds.
 func (d *Deduplicator[ID]) SearchTop(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
 	return d.search(ctx, doc, n)
 }
 
-// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The error is
-// that of the first document that has one.
+// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i].
+// The error is that of the first document that has one.
 func (d *Deduplicator[ID]) SearchMany(ctx context.Context, docs []neardup.Document) (found [][]neardup.Match[ID], err error) {
 	found = make([][]neardup.Match[ID], len(docs))
 	errs := make([]error, len(docs))
@@ -77,9 +84,9 @@ func (d *Deduplicator[ID]) Exists(ctx context.Context, doc neardup.Document) (bo
 	return len(found) > 0, err
 }
 
-// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
-// near-duplicates in the order of Search. The document that had the same id is replaced and not returned. After an error,
-// including that of the context, nothing is stored.
+// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It
+// returns the near-duplicates in the order of Search. The document that had the same id is replaced and not
+// returned. After an error, including that of the context, nothing is stored.
 func (d *Deduplicator[ID]) SearchAndAdd(ctx context.Context, id ID, doc neardup.Document) ([]neardup.Match[ID], error) {
 	found, _, err := d.searchAndAdd(ctx, id, doc, math.MaxInt, false)
 	return found, err
@@ -97,13 +104,18 @@ func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.
 //   - or finds near-duplicates: it returns the first n of them in the order of Search, one if n is less than 1;
 //   - or there is a document with the id already, and it returns neither.
 //
-// Of two calls at the same time, one finds the other's document. After an error, including that of the context, nothing is
-// stored.
+// Of two calls at the same time, one finds the other's document. After an error, including that of the
+// context, nothing is stored.
 func (d *Deduplicator[ID]) AddIfNew(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
 	return d.searchAndAdd(ctx, id, doc, max(n, 1), true)
 }
 
-// searchAndAdd finds the first near-duplicates of a document and stores it; with ifNew, only if there are none. Others may search meanwhile.
+// searchAndAdd finds the first near-duplicates of a document and stores it; with ifNew, only if there are none.
+// Others may search meanwhile.
+//
+// It searches with the lock for reading and adds with the lock for writing. In between, other goroutines may
+// add. What another searchAndAdd adds there cannot be a near-duplicate, and has another id; additions sees to
+// that. What Add adds there may be one, and is not looked for again, but its id is.
 func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -141,8 +153,9 @@ func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.D
 	return found, err == nil, err
 }
 
-// Additions are the documents that calls search for before they add them. Nobody begins to search for one that another call may be about to add
-// as its near-duplicate, so all others can go side by side.
+// Additions are the documents that calls search for before they add them. A call waits while another one may be
+// about to add a near-duplicate of its document, or one with its id. All other calls go side by side. Without
+// this, two calls with the same text could both find nothing and both add it.
 type additions[ID comparable] struct {
 	sync.Mutex
 	ended sync.Cond // of the same lock; set by the first call
@@ -154,8 +167,9 @@ type addition[ID comparable] struct {
 	doc *content.Document
 }
 
-// begin waits until nobody is about to add what may be a near-duplicate of a document or has its id. The caller calls end when it has added the
-// document, or is not going to.
+// begin waits until nobody is about to add what may be a near-duplicate of a document or has its id. The caller
+// calls end when it has added the document, or is not going to. It must not hold a lock of the Deduplicator while it
+// waits, since the others need that to go on. MayBeNear compares signatures only, so a call may wait for nothing.
 func (a *additions[ID]) begin(id ID, doc *content.Document) (end func()) {
 	mine := &addition[ID]{id, doc}
 	isOther := func(x *addition[ID]) bool {
@@ -178,7 +192,9 @@ func (a *additions[ID]) begin(id ID, doc *content.Document) (end func()) {
 	}
 }
 
-// judge returns the judge of the documents as they are. The caller holds the lock, for reading at least.
+// judge returns the judge of the documents as they are. The caller holds the lock, for reading at least. A
+// judge is kept from one search to the next for its caches. After a change it keeps the texts, and drops what
+// depends on other documents.
 func (d *Deduplicator[ID]) judge() *judge.Judge {
 	l := &d.judged
 	l.Lock()
@@ -200,8 +216,11 @@ type judged struct {
 	changes int          // those of the Deduplicator at that time
 }
 
-// find returns the first near-duplicates of a document, as they would be without the document in a slot, unless that is gone. The
-// caller holds the lock, for reading at least, and the graph is settled.
+// find returns the first near-duplicates of a document, as they would be without the document in a slot, unless
+// that is gone. The caller holds the lock, for reading at least, and the graph is settled.
+//
+// If a stored document has the same content, the search starts from that content, and no guest is needed. The
+// document that is replaced only has to be left out of the neighbourhoods if its content goes with it.
 func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, replaced uint32, most int) ([]neardup.Match[ID], error) {
 	if !doc.HasFeatures() {
 		return nil, nil
@@ -248,6 +267,9 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 }
 
 // findIn calls add with the near-duplicates of a content. found returns how many documents that makes so far.
+// Outside of a crowd it compares all neighbours, even if the caller wants few matches, since the most probable
+// ones come first and any of them may be that. In a crowd it stops early, and the matches are the best of
+// those it has looked at.
 func (d *Deduplicator[ID]) findIn(ctx context.Context, w *judge.Worker, from uint32, most int, found func() int, add func(slot uint32, v verdict)) error {
 	if !w.IsCrowded(from) {
 		for _, n := range slices.Clone(w.Near(from)) {

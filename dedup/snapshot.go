@@ -15,15 +15,20 @@ import (
 	"github.com/neardup/neardup/internal/slots"
 )
 
-// This file takes a snapshot of the documents. All that looks at the whole collection works on one, so nobody waits for it, and what is
-// added meanwhile does not change what it finds. What one snapshot finds is kept for the next one, until a document is added or deleted.
+// This file takes a snapshot of the documents. All methods that look at the whole collection work on one, so
+// nobody waits for them, and what is added meanwhile does not change what they find. What one snapshot finds is
+// kept for the next one, until a document is added or deleted.
 //
-// Contents are compared in the order of neighbours: those that are connected by neighbours follow each other in one job, so
-// that each text is read once. Of a few new documents among many old ones, the neighbours are searched for instead of listed.
+// Contents are compared in the order of neighbours: those that are connected by neighbours follow each other in
+// one job, so that each text is read once. If few documents are new and many are old, the neighbours of the new
+// ones are searched for instead of listing those of all.
+//
+// What is kept has the number of changes at which it was found. Two snapshots with the same number have the
+// same documents and the same positions, so the number is all that has to be compared.
 
-// A snapshot is all documents at one time. A document is known by its slot, so documents are in the order of adding. A content is
-// known by its position in the order of what is compared, so that nothing depends on the order of adding. Old documents are
-// those that [Deduplicator.PairsSince] or [GroupOptions] does not compare with each other.
+// A snapshot is all documents at one time. A document is known by its slot, so documents are in the order of adding.
+// A content is known by its position in the order of what is compared, so that nothing depends on the order of
+// adding. Old documents are those that [Deduplicator.PairsSince] or [GroupOptions] does not compare with each other.
 type snapshot[ID comparable] struct {
 	options  *Options
 	maker    *content.Maker
@@ -46,8 +51,8 @@ type snapshot[ID comparable] struct {
 	arrangement
 }
 
-// snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some
-// pointers. The error is that of the files.
+// snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it
+// copies some pointers; sorting the contents comes after that. The error is that of the files.
 func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
 		return nil, err
@@ -68,7 +73,8 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	return s, nil
 }
 
-// files returns the error of the files that have texts and what is known of them.
+// files returns the error of the files that have texts and what is known of them. What cannot be read counts as
+// empty while a snapshot works, so whoever returns a result asks here first.
 func (s *snapshot[ID]) files() error {
 	return cmp.Or(s.failed(), s.contents.File().Err(), s.graph.Err())
 }
@@ -105,7 +111,9 @@ func (s *snapshot[ID]) contentOf(at uint32) int32 {
 	return s.position[c]
 }
 
-// kept is what was found last. It is kept until documents are added or deleted.
+// kept is what was found last. It is kept until documents are added or deleted. Its lock protects the fields,
+// and is not held while something is found, except for the order: two methods that begin at the same time may
+// both list the neighbours, and the later one wins. What the fields refer to does not change.
 type kept struct {
 	sync.Mutex
 	order    []uint32 // of a snapshot; nil if there was none
@@ -119,7 +127,8 @@ type kept struct {
 	oldEdges uint32           // and how many documents were old
 }
 
-// inOrder returns the slots of contents by position and the other way round, of so many slots, after some changes. used returns the first.
+// inOrder returns the slots of contents by position, and the positions by slot, at a number of changes. It keeps
+// both, and calls used, which sorts the contents, only if the documents have changed. slots is the number of slots.
 func (k *kept) inOrder(changes int, used func() []uint32, slots int) (order []uint32, position []int32) {
 	k.Lock()
 	defer k.Unlock()
@@ -133,8 +142,8 @@ func (k *kept) inOrder(changes int, used func() []uint32, slots int) (order []ui
 	return k.order, k.position
 }
 
-// documentsFrom yields a document and the next ones of its content, ascending. A part of a file that is damaged is read as zeros, so it
-// ends where they do not ascend.
+// documentsFrom yields a document and the next ones of its content, ascending. A damaged part of a file is read
+// as zeros, which would make the list a circle. So it ends where they do not ascend.
 func documentsFrom(docs *slots.Column[storedDocument], first uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for at := first; at != gone && yield(at); {
@@ -147,13 +156,14 @@ func documentsFrom(docs *slots.Column[storedDocument], first uint32) iter.Seq[ui
 	}
 }
 
-// documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the lock, for
-// reading at least.
+// documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the
+// lock, for reading at least.
 func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[uint32] {
 	return documentsFrom(&d.docs, d.chains.At(slot).first)
 }
 
-// settle locks for reading, with a graph that is settled. The caller unlocks, unless there is an error.
+// settle locks for reading, with a graph that is settled, which only the lock for writing allows to change.
+// Somebody may add documents between the two locks, hence the loop. The caller unlocks, unless there is an error.
 func (d *Deduplicator[ID]) settle() error {
 	for {
 		if err := d.rlock(); err != nil {
@@ -172,7 +182,8 @@ func (d *Deduplicator[ID]) settle() error {
 	}
 }
 
-// ready makes what is needed to compare. It returns false if the context ends.
+// ready makes what is needed to compare: the lists of neighbours, the order, and the judge. It returns false if the
+// context ends. Nothing of this is needed if the edges are known already, so callers ask for it as late as they can.
 func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	if s.judge != nil {
 		return ctx.Err() == nil
@@ -192,7 +203,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 			}
 		}
 		if lists == nil {
-			s.graph.Settle() // unless it is settled, there are too many to list them
+			s.graph.Settle() // for searches: unless it is settled already, there are too many neighbours to list
 		}
 		if s.arrange(lists); lists != nil {
 			s.kept.Lock()
@@ -206,7 +217,8 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	return true
 }
 
-// isSearch reports whether so few documents are new that searching for their neighbours takes less time than listing those of all.
+// isSearch reports whether so few documents are new that searching for their neighbours takes less time
+// than listing those of all.
 func (s *snapshot[ID]) isSearch() bool {
 	return s.oldDocs > 0 && s.graph.IsSettled() && fewSearched*(s.docs.Len()-int(s.oldDocs)) < s.docs.Len()
 }
@@ -222,8 +234,8 @@ func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 	return s.graph.Join(ctx, tell)
 }
 
-// reach returns the contents, ascending, that may have an edge which is of interest: those with a new document and their neighbours. The
-// snapshot is ready.
+// reach returns the contents, ascending, that may have an edge which is of interest: those with a new document
+// and their neighbours. Groups need to look at no others. The snapshot is ready.
 func (s *snapshot[ID]) reach() []int32 {
 	switch {
 	case s.rank != nil: // the sequence has all that have neighbours
@@ -255,9 +267,9 @@ type arrangement struct {
 	jobs     []job   // parts of the sequence
 }
 
-// arrange sets the order in which contents are compared: those that are connected by neighbours one after the other, so that each
-// text is read once, when its connected component has its turn. Components come in the order of their first members. Contents
-// without neighbours are left out.
+// arrange sets the order in which contents are compared: those that are connected by neighbours one after the
+// other, so that each text is read once, when its connected component has its turn. Components come in the
+// order of their first members. Contents without neighbours are left out.
 func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 	if lists == nil {
 		for i := range s.order {
@@ -285,7 +297,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 					s.sequence = append(s.sequence, j)
 				}
 			}
-			slices.Sort(s.sequence[from:]) // the order of slots is that of adding
+			slices.Sort(s.sequence[from:]) // neighbours come by slot, and slots depend on the order of adding
 			for k, j := range s.sequence[from:] {
 				s.rank[j] = int32(from + k)
 			}
@@ -307,7 +319,8 @@ func (s *snapshot[ID]) which(is func(i int32) bool) (all []int32) {
 	return slices.Concat(parts...)
 }
 
-// A job is contents of the sequence that one goroutine compares. isWhole says that they are whole components.
+// A job is contents of the sequence that one goroutine compares. isWhole says that they are whole components:
+// then nobody else needs their texts, and the worker keeps them in memory of its own instead of the caches.
 type job struct {
 	from, to int
 	isWhole  bool
@@ -326,7 +339,8 @@ func (s *snapshot[ID]) fits(part []int32) bool {
 	return int64(size) <= s.options.Memory/wholeShare/readBytes
 }
 
-// cut makes jobs of the end of the sequence, a component if isWhole. Small ones share a job.
+// cut makes jobs of the end of the sequence, a component if isWhole. Most components are a few contents, so
+// small ones share a job. One that is too large for a job is cut into several, which then use the caches.
 func (s *snapshot[ID]) cut(from int, isWhole bool) {
 	end := len(s.sequence)
 	isWhole = isWhole && s.fits(s.sequence[from:])
@@ -351,8 +365,9 @@ func rankIn(rank []int32, i int32) int32 {
 	return rank[i]
 }
 
-// crowdIn returns the crowd of contents with these neighbours. Without lists, and unless neighbours are searched for, too many have too
-// many neighbours.
+// crowdIn returns the crowd of contents with these neighbours. Without lists, and unless few documents are new,
+// all contents count as the crowd: there were too many neighbours to list them. If no list is long, only
+// contents in dense or large buckets can be crowded, and only these are asked about.
 func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
 	c := &crowd{of: map[int32]bool{}}
 	var slots []uint32

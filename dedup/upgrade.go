@@ -12,7 +12,11 @@ import (
 	"github.com/neardup/neardup/internal/textfile"
 )
 
-// This file reads the files of earlier versions. Their texts are those of today, so everything else is made of them anew.
+// This file reads the files of earlier versions. Texts are stored as they were then, so everything else is made
+// again from them. What has no text, records and features of the caller, keeps its features.
+//
+// An upgrade adds the old documents to a new Deduplicator one by one, and never writes to the old files. So it
+// can be repeated after a crash, once the new files are removed.
 
 // An oldForm is how an earlier version kept documents.
 type oldForm struct {
@@ -21,7 +25,7 @@ type oldForm struct {
 	gone    int               // the place of a word that documents no longer have, or −1
 }
 
-// oldForms has the latest first.
+// oldForms has the latest first. Each file names its version, so at most one form fits; Upgrade tries them in turn.
 var oldForms = []oldForm{
 	// The lexer did not compose decomposed characters.
 	{strings.NewReplacer("neardup=2", "neardup=1"), content.StoredWords, -1},
@@ -29,12 +33,13 @@ var oldForms = []oldForm{
 	{strings.NewReplacer("neardup=2", "neardup=1", " documents=levels:3", " profiles=levels:2", " documents=own:3", " profiles=of:2"), content.StoredWords + 1, 4},
 }
 
-// Upgrade reads the files of a Deduplicator that an earlier version of this library made at a path, and writes files in the
-// current format at another path, which must be empty. The old files stay as they are. Documents keep their ids and their order. They count
-// as added now. Records, and texts with a Tokenizer or Weight of options, keep the features that they had. options
-// must have the Fingerprinter that was used then. It returns how many documents there are. An error wraps
-// [neardup.ErrVersion] for files of another version, [neardup.ErrDamaged] for files that are not as they were written, or an
-// error of the file system; then the new files are not complete.
+// Upgrade reads the files of a Deduplicator that an earlier version of this library made at a path, and writes
+// files in the current format at another path, which must be empty. The old files stay as they are. Documents
+// keep their ids and their order. They count as added now. Records, and texts with a Tokenizer or Weight of
+// options, keep the features that they had. options must have the Fingerprinter that was used then. It returns
+// how many documents there are. An error wraps [neardup.ErrVersion] for files of another version,
+// [neardup.ErrDamaged] for files that are not as they were written, or an error of the file system; then the
+// new files are not complete.
 func Upgrade[ID comparable](from, to string, options Options) (documents int, err error) {
 	d, err := Open[ID](to, options)
 	if err != nil {

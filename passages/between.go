@@ -9,10 +9,11 @@ import (
 
 // This file finds what two texts have in common, without an index.
 //
-// A shared run begins at two places before which the texts differ. So the grams of one text are sorted by their keys, and those
-// of a key by the token before them. For each gram of the other text, the places with the same key and another token before
-// are beginnings, and all others are passed over at once. How far a run goes is found by comparing hashes of prefixes. So the time is
-// that of sorting, and some steps for each run that is found, even for texts that repeat one word.
+// A shared run begins at two places before which the texts differ. So the grams of one text are sorted by their
+// keys, and those with the same key by the token before them. For each gram of the other text, the places with
+// the same key and another token before are beginnings, and all others are skipped at once. How far a run goes
+// is found by comparing hashes of prefixes. So the time is that of sorting, and a logarithmic number of steps
+// for each run that is found, even for texts that repeat one word.
 
 // A Run is a run of tokens that two texts share. It cannot be made longer at either end.
 type Run struct {
@@ -21,10 +22,10 @@ type Run struct {
 	Tokens     int
 }
 
-// Between yields all longest runs of at least this length that two texts share, for every place in both, in the order of
-// the second text. Repetitive texts have many of them: a word that occurs m times in a row in one and n times in the other
-// makes m+n−1 runs, and a paragraph that occurs m and n times between other words makes m·n.
-// It returns an error for a length that is out of range, and for a text of 2 GB or more.
+// Between yields all longest runs of at least this length that two texts share, for every place in both, in the
+// order of the second text. Repetitive texts have many of them: a word that occurs m times in a row in one and
+// n times in the other makes m+n−1 runs, and a paragraph that occurs m and n times between other words makes
+// m·n. It returns an error for a length that is out of range, and for a text of 2 GB or more.
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	length, err := length.checked(a, b)
 	if err != nil {
@@ -38,7 +39,7 @@ func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	}, nil
 }
 
-// checked returns the length with what was left out, for texts that may be compared.
+// checked returns the length with its defaults, and an error if a text is too long to be compared.
 func (l Length) checked(texts ...string) (Length, error) {
 	for _, text := range texts {
 		if len(text) > mostBytes {
@@ -53,7 +54,8 @@ func runOf(a, b *tokenized, i, j, n int) Run {
 	return Run{int(a.From[i]), int(a.To[i+n-1]), int(b.From[j]), int(b.To[j+n-1]), n}
 }
 
-// A matcher finds runs that a text shares with others.
+// A matcher finds runs that a text shares with others. Building it takes the time of sorting the text; a search
+// builds one for its text and compares it with many documents. It does not change afterwards.
 type matcher struct {
 	length Length
 	text   *tokenized
@@ -63,7 +65,7 @@ type matcher struct {
 	first  map[key]int32 // where those with a key begin
 }
 
-// A gram is the place of one.
+// A gram is one place of a gram in the text of a matcher.
 type gram struct {
 	key
 	before uint64 // the token before it; 0 at the beginning of the text
@@ -74,7 +76,8 @@ func compareGrams(a, b gram) int {
 	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.before, b.before), cmp.Compare(a.at, b.at))
 }
 
-// before returns the token before a place, or 0.
+// before returns the token before a place, or 0 at the beginning of a text. A run always begins there, so 0 is
+// never taken for a token that both texts have.
 func before(t *tokenized, i int) uint64 {
 	if i == 0 {
 		return 0
@@ -89,6 +92,7 @@ func newMatcher(t *tokenized, length Length) *matcher {
 		m.grams = append(m.grams, gram{keyOf(t.Hashes[i:end]), before(t, i), int32(i)})
 	}
 	slices.SortFunc(m.grams, compareGrams)
+	// From the end to the beginning, so that each gram takes over what the one after it knows.
 	m.next, m.first = make([]int32, len(m.grams)), make(map[key]int32)
 	for i := len(m.grams) - 1; i >= 0; i-- {
 		g := m.grams[i]
@@ -101,8 +105,8 @@ func newMatcher(t *tokenized, length Length) *matcher {
 	return m
 }
 
-// runs calls yield with all runs that another text shares with that of the matcher: where they begin in the two texts, and how many tokens
-// they have, until it returns false.
+// runs calls yield with all runs that another text shares with that of the matcher: where they begin in the two
+// texts, and how many tokens they have, until it returns false.
 func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 	var prefix prefixes // made when it is needed: most texts share nothing
 	for j, end := range m.length.ends(other, nil) {
@@ -129,7 +133,8 @@ func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 	}
 }
 
-// covered returns the tokens of the text of the matcher, and of another text, that are in any run.
+// covered returns the tokens of the text of the matcher, and of another text, that are in any run. Unlike runs, of
+// which there may be m·n, it takes linear time: a token is in a run if it is in a gram that the other text has.
 func (m *matcher) covered(other *tokenized) (a, b spans) {
 	isHit := make([]bool, len(m.grams)) // the first gram with a key
 	for j, end := range m.length.ends(other, nil) {
@@ -151,8 +156,9 @@ func (m *matcher) covered(other *tokenized) (a, b spans) {
 	return a, b
 }
 
-// prefixes has hashes of all prefixes of a text, from which those of all its runs follow: a polynomial of the tokens over the
-// numbers below the prime 2⁶¹−1 (Karp and Rabin 1987).
+// prefixes has hashes of all prefixes of a text, from which those of all its runs follow: a polynomial of the
+// tokens over the numbers below the prime 2⁶¹−1 (Karp and Rabin 1987). The hash of any run takes constant time.
+// It says only where a run ends; that at least a gram is shared, the keys have shown.
 type prefixes struct {
 	sums   []uint64 // of the first i tokens
 	powers []uint64 // of the base
@@ -192,7 +198,8 @@ func (p *prefixes) of(from, n int) uint64 {
 	return plus(p.sums[from+n], prime-times(p.sums[from], p.powers[n]))
 }
 
-// common returns how many tokens are equal from two places on, of which n are known to be.
+// common returns how many tokens are equal from two places on, of which n are known to be. The steps double as
+// long as they match and are then halved, so it takes time for the logarithm of what is equal beyond n.
 func (p *prefixes) common(i int, q *prefixes, j, n int) int {
 	most := min(len(p.sums)-1-i, len(q.sums)-1-j)
 	step := 16

@@ -11,6 +11,11 @@ import (
 )
 
 // This file says how much of a document occurs in others, and in which.
+//
+// Passages come one by one, with places in many documents. For Coverage the same places are needed by document, so
+// each passage adds records for pairs of a document and a source, and these are sorted by document. A passage with
+// n places would have n² pairs. Therefore each document gets mostSources of them at most. What is shared is still
+// counted in full, since every document of a passage has at least one source.
 
 // A Coverage says how much of a document occurs in others. Shared is exact.
 type Coverage[ID any] struct {
@@ -19,14 +24,15 @@ type Coverage[ID any] struct {
 	Tokens int // how many words or characters it has
 	Shared int // and how many of them are in a passage that occurs in another document
 
-	// Sources are the documents in which these tokens occur, without Runs. The first has most of them, the next most of the rest, and so
-	// on; ties go to the document added first. Here Shared and Tokens of a Match are of this document. If a passage occurs in more than
-	// 16 other documents, or 16 times in the source, only the first 16 count, so there may be more in common.
+	// Sources are the documents in which these tokens occur, without Runs. The first has most of them, the next
+	// most of the rest, and so on; ties go to the document added first. Here Shared and Tokens of a Match are
+	// of this document. If a passage occurs in more than 16 other documents, or 16 times in the source, only
+	// the first 16 count, so there may be more in common.
 	Sources []Match[ID]
 }
 
-// Coverage yields the documents that share a passage with another one, in the order of adding. It takes the time of
-// Passages, plus the time for up to 16 sources of each place. The error comes last.
+// Coverage yields the documents that share a passage with another one, in the order of adding. It takes the
+// time of Passages, plus the time for up to 16 sources of each place. The error comes last.
 func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error] {
 	return f.CoverageSince(ctx, 0)
 }
@@ -46,9 +52,9 @@ func (f *Finder[ID]) CoverageSince(ctx context.Context, n int) iter.Seq2[Coverag
 	}
 }
 
-// Contained yields all pairs of documents in which at least this share of one occurs in the other, in both directions if that is
-// true of both. Each result is a Coverage whose only source is the other document, with the limits described there. The error comes
-// last; it is also an error if the share is not above 0 and at most 1.
+// Contained yields all pairs of documents in which at least this share of one occurs in the other, in both
+// directions if that is true of both. Each result is a Coverage whose only source is the other document, with the
+// limits described there. The error comes last; it is also an error if the share is not above 0 and at most 1.
 func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Coverage[ID], error] {
 	return func(yield func(Coverage[ID], error) bool) {
 		if !(share > 0 && share <= 1) {
@@ -69,7 +75,8 @@ func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Cov
 	}
 }
 
-// A partnership is a document and those that share passages with it.
+// A partnership is a document and those that share passages with it. It has all that is known of one document, and
+// is the only one in memory.
 type partnership[ID any] struct {
 	*snapshot[ID]
 	doc, tokens int
@@ -91,7 +98,8 @@ func (p *partnership[ID]) source(i int) Match[ID] {
 // length returns the number of tokens of a document.
 func (s *snapshot[ID]) length(doc int) int { return int(s.docs[doc+1].tokens - s.docs[doc].tokens) }
 
-// coverage chooses sources. What a source adds can only become less, so it is counted anew only when it seems to be the most.
+// coverage chooses sources, each time the one that adds most. What a source adds can only become less, so it is
+// counted again only when it is first in the queue. If it is still first then, no other one can add more.
 func (p *partnership[ID]) coverage() Coverage[ID] {
 	c := Coverage[ID]{ID: p.ids[p.doc], Number: p.doc, Tokens: p.tokens}
 	covered := make([]bool, p.tokens)
@@ -128,7 +136,8 @@ func (p *partnership[ID]) coverage() Coverage[ID] {
 // A candidate is a partner, and how many tokens it adds at most.
 type candidate struct{ of, more int }
 
-// candidates are a heap: the one that adds most is first, and of equal ones the one that was added first.
+// candidates are a heap: the one that adds most is first, and of equal ones the one that was added first, so
+// that the choice does not depend on how the heap happens to be arranged.
 type candidates []candidate
 
 func (c candidates) Len() int      { return len(c) }
@@ -144,7 +153,8 @@ func (c *candidates) Pop() any {
 	return x
 }
 
-// partners yields the documents after the first n that share passages with others, in their order.
+// partners yields the documents after the first n that share passages with others, in their order. All passages
+// are read before the first document is yielded. If the context ends, documents yielded so far are complete.
 func (f *Finder[ID]) partners(ctx context.Context, n int) iter.Seq2[*partnership[ID], error] {
 	return func(yield func(*partnership[ID], error) bool) {
 		s, found, err := f.join(ctx, n)
@@ -172,13 +182,18 @@ func (f *Finder[ID]) partners(ctx context.Context, n int) iter.Seq2[*partnership
 	}
 }
 
-// docShift is by how much to the left the number of a document becomes a key.
+// docShift is by how much the number of a document is shifted to the left to become a key, so that sorters, which
+// divide by the upper bits, spread the documents over all parts.
 func (s *snapshot[ID]) docShift() int { return 64 - max(bits.Len(uint(len(s.ids))), 1) }
 
-// addPartners adds, for each document after the first n of a passage and each of its sources, records of the places in both: the document, the
-// source, and the first token and the number of tokens, of the source with the highest bit set.
+// addPartners adds, for each document after the first n of a passage and each of its sources, records of the
+// places in both: the document, the source, and the first token and the number of tokens. The highest bit of
+// the last number says that the place is in the source.
+//
+// Old documents get no records of their own, but may be sources. The first documents of a passage are the sources
+// of all others: that keeps the work in proportion to the places, and the choice independent of what comes later.
 func (s *snapshot[ID]) addPartners(to *sorter[[4]uint64], places []place, n int) error {
-	var sources [][]place // the places in the first documents: so many that mostSources are left without any one of them
+	var sources [][]place // one more than mostSources, since a document is not a source of itself
 	var err error
 	add := func(doc, source int, p place, isSource uint64) {
 		r := [4]uint64{uint64(doc) << s.docShift(), uint64(source), uint64(p.first), uint64(p.tokens) | isSource<<63}
@@ -223,7 +238,8 @@ func byDocument(places []place) iter.Seq[[]place] {
 	}
 }
 
-// partnership makes the partnership of a document from its records.
+// partnership makes the partnership of a document from its records. The spans of a partner may
+// overlap, as passages do.
 func (s *snapshot[ID]) partnership(records [][4]uint64) *partnership[ID] {
 	doc := int(records[0][0] >> s.docShift())
 	p := &partnership[ID]{snapshot: s, doc: doc, tokens: s.length(doc)}

@@ -12,9 +12,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// This file says what can be cut out of the documents so that each passage stands only once. The first place of a passage stays, in the
-// order of adding, and all others go. So of every word that is cut, an equal one stays in an earlier place. But a passage may stay
-// in pieces: if half of its first place is part of another passage, that half is cut there and stays where the other one stands first.
+// This file says what can be cut out of the documents so that each passage occurs only once. The first place of
+// a passage stays, in the order of adding, and all others go. So of every word that is cut, an equal one stays
+// in an earlier place. But a passage may stay in pieces: if half of its first place is part of another passage,
+// that half is cut there and stays where the other one occurs first.
 
 // CutOptions say what is cut. The zero value cuts all passages, by words.
 type CutOptions struct {
@@ -30,9 +31,9 @@ type Cut[ID any] struct {
 	Number int // how many documents were added before it
 	Left   int // how many words or characters stay
 
-	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, the white space
-	// after them is cut too. Sources has, for each span, the first place of the passage with which the span begins;
-	// if a span continues into another passage, the first place of that passage is elsewhere.
+	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, the white
+	// space after them is cut too. Sources has, for each span, the first place of the passage with which the
+	// span begins; if a span continues into another passage, the first place of that passage is elsewhere.
 	Spans, Sources []Place[ID]
 
 	// Needed says that a passage that is cut elsewhere has its first place here. So the document must stay.
@@ -47,8 +48,8 @@ type stretch[ID any] struct {
 	source   Place[ID]
 }
 
-// Cuts yields the documents that have something to cut, in the order of adding. It takes as long as Passages. An error comes
-// last; setting both Sentences and Paragraphs is an error too.
+// Cuts yields the documents that have something to cut, in the order of adding. It takes as long as Passages.
+// An error comes last; setting both Sentences and Paragraphs is an error too.
 func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
 		if c.Sentences && c.Paragraphs {
@@ -60,6 +61,8 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], 
 			yield(Cut[ID]{}, err)
 			return
 		}
+		// Passages come by their first places, but cuts are yielded by document, so all repeats are sorted before
+		// the first cut. That is also why Needed is right for every cut: by then all first places are known.
 		repeats := newSorter[[4]uint64](s.Memory / 4)
 		needed := make(bitset, len(s.ids)/64+1)
 		for places := range s.places(found) {
@@ -87,8 +90,9 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c CutOptions) iter.Seq2[Cut[ID], 
 	}
 }
 
-// addRepeats adds a record for each place of a passage but the first: the document and the bytes, and the first place: its document, tokens
-// and bytes.
+// addRepeats adds a record for each place of a passage but the first: the document and the bytes, and the first
+// place: its document, tokens and bytes. The first place is that in the whole collection, old documents
+// included, so a new document is cut where it repeats an old one, and old ones are left as they are.
 func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place, since int) error {
 	first := places[0]
 	for _, p := range places[1:] {
@@ -103,7 +107,8 @@ func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place, since i
 	return nil
 }
 
-// cut makes the cut of a document.
+// cut makes the cut of a document from its records. It reads the text again, because whole sentences and the
+// number of tokens that are left need its tokens, which are not kept.
 func (s *snapshot[ID]) cut(repeats [][4]uint64, by *CutOptions) Cut[ID] {
 	doc := int(repeats[0][0] >> s.docShift())
 	c := Cut[ID]{ID: s.ids[doc], Number: doc}
@@ -113,6 +118,8 @@ func (s *snapshot[ID]) cut(repeats [][4]uint64, by *CutOptions) Cut[ID] {
 	text := s.text(doc, &buf)
 	t.Read(text, true)
 	c.sum = xxh3.HashString(text)
+	// Passages overlap, or follow each other with nothing but spaces between them. Those are one stretch, with the
+	// source of the first one: two cuts would leave the spaces.
 	var all []stretch[ID]
 	for _, r := range repeats {
 		from, to, source := int(r[1]>>32), int(uint32(r[1])), int(r[2]>>32)
@@ -129,7 +136,7 @@ func (s *snapshot[ID]) cut(repeats [][4]uint64, by *CutOptions) Cut[ID] {
 	return c
 }
 
-// set says what is cut of a text with these tokens.
+// set says what is cut of a text with these tokens. The stretches do not overlap, so each token is counted once.
 func (c *Cut[ID]) set(t *tokenized, all []stretch[ID]) {
 	c.Left = t.Len()
 	for _, x := range all {
@@ -141,13 +148,14 @@ func (c *Cut[ID]) set(t *tokenized, all []stretch[ID]) {
 	}
 }
 
-// isNext reports whether no token stands between the ends of two spans.
+// isNext reports whether there is no token between the end of one stretch and the beginning of the next.
 func isNext(t *tokenized, end, begin int) bool {
 	i, _ := slices.BinarySearch(t.From, uint32(end))
 	return i == t.Len() || int(t.From[i]) >= begin
 }
 
-// wholes returns the sentences, or the paragraphs, of which all words are in one of some stretches.
+// wholes returns the sentences, or the paragraphs, all of whose words are in one stretch. It goes through the
+// text once, and drops the stretches that it has passed, so its time is proportional to the text.
 func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bool) (all []stretch[ID]) {
 	next := 0 // token
 	for begin := 0; begin < len(text); {
@@ -167,7 +175,7 @@ func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bo
 		case first < spans[0].from || last > spans[0].to:
 		case n > 0 && all[n-1].to == begin:
 			all[n-1].to = end
-		case i < next: // signs without words go only with the sentence before
+		case i < next: // a sentence without words, such as a row of dots, is cut only together with the one before
 			all = append(all, stretch[ID]{begin, end, spans[0].source})
 		}
 		begin = end
@@ -175,8 +183,9 @@ func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bo
 	return all
 }
 
-// Apply returns the text of the document without what is cut, or with mask in its place; then the white space after
-// it stays. It is an error if text is not that of the document.
+// Apply returns the text of the document without what is cut, or with mask in its place; then the white space
+// after it stays. It is an error if text is not that of the document: the spans are bytes of that text, and in
+// another one they could cut anything.
 func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	if xxh3.HashString(text) != c.sum {
 		return "", fmt.Errorf("passages: this is not the text of document number %d", c.Number)
@@ -195,13 +204,14 @@ func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	return b.String(), nil
 }
 
-// sentence returns where the first sentence of a text, or its first paragraph, ends, with the white space behind it.
+// sentence returns where the first sentence of a text, or its first paragraph, ends, with the white space after
+// it. A line end always ends a sentence too.
 func sentence(text string, sentences bool) int {
-	ended := "" // the sign that ends a sentence, if nothing has come since but signs that close something
+	ended := "" // the character that ended a sentence, if only enders and closers have come since
 	for i, r := range text {
 		if ended != "" && !strings.ContainsRune(enders+closers, r) {
-			// Behind 。 nothing need be. Behind a full stop there must be white space, or it is one of 3.5, and no small letter or figure, or it is one
-			// of U.S. army or Fig. 3.
+			// 。 always ends a sentence. A full stop does so only before white space, unlike the one in 3.5, and
+			// only if no lower-case letter or figure follows, unlike those in "U.S. army" and "Fig. 3".
 			if strings.Contains(wideEnders, ended) || isSpace(r) && !goesOn(text[i:]) {
 				return i + gap(text[i:])
 			}
@@ -217,7 +227,8 @@ func sentence(text string, sentences bool) int {
 	return len(text)
 }
 
-// goesOn reports whether a text begins, behind white space in the same line, with a figure, or with a small letter of Latin, Greek or Cyrillic.
+// goesOn reports whether a text begins, after white space in the same line, with a figure, or with a lower-case
+// letter of Latin, Greek or Cyrillic. Then the full stop before it belongs to an abbreviation.
 func goesOn(text string) bool {
 	for _, r := range text {
 		switch {
@@ -231,15 +242,16 @@ func goesOn(text string) bool {
 	return false
 }
 
-// The signs that end a sentence, those of them that need no white space behind, and those that may stand between.
+// enders end a sentence. wideEnders do so without white space after them. closers may come between an ender and
+// the end of the sentence, and belong to it.
 const (
 	enders     = ".!?…؟।" + wideEnders
 	wideEnders = "。！？｡"
 	closers    = "\"')]}”’»」』）】》"
 )
 
-// gap returns how many bytes of the white space with which a text begins stand between two sentences: up to the last line end, so that the
-// next line stays indented.
+// gap returns how many bytes of the white space at the beginning of a text lie between two sentences. That is all
+// of it up to the last line end, so that the next line stays indented.
 func gap(text string) int {
 	space := text[:len(text)-len(strings.TrimLeftFunc(text, isSpace))]
 	if i := strings.LastIndexByte(space, '\n'); i >= 0 {
@@ -248,7 +260,8 @@ func gap(text string) int {
 	return len(space)
 }
 
-// isSpace reports whether a sign is white space: those with the property White_Space of Unicode 17, whatever the Go toolchain knows.
+// isSpace reports whether a character is white space. It has the property White_Space of Unicode 17 as a list,
+// and not unicode.IsSpace, so that no toolchain changes a result.
 func isSpace(r rune) bool {
 	switch r {
 	case ' ', '\t', '\n', '\v', '\f', '\r', 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000:

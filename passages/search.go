@@ -7,8 +7,12 @@ import (
 	"slices"
 )
 
-// This file finds what a new text shares with the documents. Its anchors are looked up in those of the documents, which are sorted by hash, and
-// each document that has one is compared with the text.
+// This file finds what a new text shares with the documents. Its anchors are looked up in those of the documents,
+// which are sorted by hash, and each document that has one is compared with the text.
+//
+// The index is in a file, since it grows with the collection. In memory is only the first hash of each block, so
+// a look-up reads one block, or a few if very many documents share the anchor. A search waits mostly for the disk.
+// Therefore it announces the blocks and texts that it will read next.
 
 // A Match is a document that shares passages with a text.
 type Match[ID any] struct {
@@ -23,9 +27,11 @@ type Match[ID any] struct {
 	More int
 }
 
-// Search yields the documents that share a passage with a text, roughly those that share most first. The text is not added. The first search after
-// adding builds an index. Searches run concurrently. An error comes last: that of the context or of a file, or one for a text
-// of 2 GB or more.
+// Search yields the documents that share a passage with a text, roughly those that share most first: they come
+// in the order of how many anchors they share, because that is known before they are read. The text is not
+// added. The first search after adding builds an index, which takes time in proportion to the collection.
+// Searches run concurrently, and adding waits only while the index is built. An error comes last: that of the
+// context or of a file, or one for a text of 2 GB or more.
 func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		s, x, err := f.sorted(ctx)
@@ -39,7 +45,7 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		var t, other tokenized
 		t.Read(text, true)
 		m := newMatcher(&t, f.options.Length)
-		ahead := 0 // so many texts have been announced
+		ahead := 0 // how many texts have been announced
 		var buf []byte
 		docs := s.sharing(ctx, x, &t)
 		for i, doc := range docs {
@@ -47,6 +53,7 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 				s.file.Announce(s.docs[docs[ahead]].at, s.size(docs[ahead]))
 			}
 			match := s.match(doc, m, &other, &buf)
+			// A text that could not be read is empty and shares nothing, so the error comes before the match.
 			if err := errOf(ctx, s.file, x.file); err != nil {
 				yield(Match[ID]{}, err)
 				return
@@ -61,7 +68,8 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 	}
 }
 
-// match compares a document with the text of a matcher. other and buf are memory for it.
+// match compares a document with the text of a matcher. other and buf are memory for it. Shared is exact even
+// if there are more runs than are reported: covered counts all of them in linear time, without listing them.
 func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte) Match[ID] {
 	match := Match[ID]{ID: s.ids[doc], Number: doc}
 	text := s.text(doc, buf)
@@ -73,24 +81,29 @@ func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte)
 	other.Read(text, true)
 	m.runs(other, func(i, j, n int) bool {
 		match.Runs = append(match.Runs, runOf(m.text, other, i, j, n))
-		a, b = append(a, span{i, i + n}), append(b, span{j, j + n}) // which may be a little longer, where scripts change
+		// A run may go on after its last gram by a few tokens that are too few to begin another one, where scripts
+		// change. covered does not have those.
+		a, b = append(a, span{i, i + n}), append(b, span{j, j + n})
 		return len(match.Runs) < mostMatchRuns
 	})
 	match.Shared, match.Tokens, match.DocumentShared, match.DocumentTokens = a.size(), m.text.Len(), b.size(), other.Len()
 	return match
 }
 
-// An index is the anchors of all documents, sorted.
+// An index is the anchors of all documents, sorted. It does not change, so searches share it without a lock.
 type index struct {
 	*queue[[2]uint64]
 	first     []uint64 // the hash with which a block begins
-	documents int      // so many were there
+	documents int      // how many there were when it was built
 }
 
-// sorted returns the documents and their anchors.
+// sorted returns the documents and their anchors. The index is kept until documents are added; there is no way to
+// extend it, so a program that adds and searches in turns sorts everything each time. If the context ends while it
+// is built, the part that is there is dropped, and the next search begins anew.
 func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) {
 	f.indexing.Lock() // so that only one search sorts
 	defer f.indexing.Unlock()
+	// Adding waits from the snapshot on until the anchors are sorted, so both are of the same documents.
 	f.adding.RLock()
 	defer f.adding.RUnlock()
 	s := f.snapshot()
@@ -116,7 +129,8 @@ func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) 
 	return s, x, nil
 }
 
-// begin returns the block in which the anchors with a hash begin: the one before the first that begins with the hash or behind it.
+// begin returns the block in which the anchors with a hash begin, if there are any. That is the block before
+// the first one that begins with the hash or a larger one, since equal hashes may begin at the end of a block.
 func (x *index) begin(hash uint64) int {
 	at, _ := slices.BinarySearch(x.first, hash)
 	return max(at-1, 0)
@@ -133,7 +147,7 @@ func (x *index) announce(hash uint64) {
 func (x *index) each(hash uint64, room *[][2]uint64, buf *[]byte, use func(number uint64)) {
 	for at := x.begin(hash); at < len(x.first) && x.first[at] <= hash; at++ {
 		block := x.read(at, *room, buf)
-		if at < len(x.blocks) {
+		if at < len(x.blocks) { // the last block is the memory of the index, and must not become room for others
 			*room = block
 		}
 		i, _ := slices.BinarySearchFunc(block, hash, func(a [2]uint64, hash uint64) int { return cmp.Compare(a[0], hash) })
@@ -143,7 +157,9 @@ func (x *index) each(hash uint64, room *[][2]uint64, buf *[]byte, use func(numbe
 	}
 }
 
-// sharing returns the documents that share an anchor with a text, those that share most first.
+// sharing returns the documents that share an anchor with a text, those that share most first. Anchors are
+// looked up in the order of their hashes, which is that of the blocks in the file. If the context ends the
+// result is empty, and the caller gets the error from errOf.
 func (s *snapshot[ID]) sharing(ctx context.Context, x *index, t *tokenized) (docs []int) {
 	shared := map[int]int{}
 	var room [][2]uint64
@@ -183,7 +199,7 @@ func (s *snapshot[ID]) sharing(ctx context.Context, x *index, t *tokenized) (doc
 // A span is tokens of a text.
 type span struct{ from, to int }
 
-// spans are some, in any order.
+// spans are in any order until size sorts them, and may overlap.
 type spans []span
 
 // size returns how many tokens are in any of the spans. It sorts them.
@@ -199,7 +215,8 @@ func (s spans) size() (n int) {
 	return n
 }
 
-// uncovered returns how many tokens of the spans, which are sorted, are not covered.
+// uncovered returns how many tokens of the spans, which are sorted, are not covered. It counts a token that is
+// in several spans once.
 func (s spans) uncovered(covered []bool) (n int) {
 	end := 0
 	for _, x := range s {

@@ -11,10 +11,18 @@ import (
 	"github.com/neardup/neardup/internal/textfile"
 )
 
-// This file sorts more than fits in memory. A record goes into one of 256 parts by the upper bits of its key, and the parts go to
-// a temporary file block by block. Then each part is sorted by itself. A part that is too large for that is parted again.
+// This file sorts more than fits in memory. A record goes into one of 256 parts by the upper bits of its key, and
+// the parts go to a temporary file block by block. Then each part is sorted by itself. A part that is too large
+// for that is divided again, by the next bits.
+//
+// Callers shift their keys to the left as far as they can. Otherwise all records would be in the first part, and
+// one goroutine would sort them alone.
+//
+// An error of a temporary file shows up in one of two ways. Adding returns it. Reading goes on with fewer
+// records, and the file keeps the error, so that the loops over records need no error of their own.
 
-// A record is what is sorted: by the first of its numbers, the key. Records with the same key keep their order.
+// A record is what is sorted: by the first of its numbers, the key. Records with the same key keep the order in
+// which they were added; join.go relies on that for the order of places.
 type record interface{ [2]uint64 | [4]uint64 }
 
 const (
@@ -22,20 +30,21 @@ const (
 	partBits  = 8
 )
 
-// Less in tests.
+// These are variables so that tests can make them small.
 var (
-	blockBytes  = 1 << 16        // of a part are in memory, and read at once
-	leastSorted = int64(1 << 20) // so much is sorted at once, however little memory there is
+	blockBytes  = 1 << 16        // of each part may be in memory, and are written and read at once
+	leastSorted = int64(1 << 20) // bytes that are sorted at once, however little memory there is
 )
 
-// A queue is records in the order in which they came, which are in a file but for the last ones.
+// A queue has records in the order in which they were added. Full blocks are in a file, and the last records,
+// which do not fill one, stay in memory.
 type queue[R record] struct {
 	file   *textfile.File
 	blocks []int64 // where full blocks are
 	last   []R
 }
 
-// newQueue returns a queue that keeps so many bytes in memory.
+// newQueue returns a queue whose file keeps about memory bytes in memory.
 func newQueue[R record](memory int64) *queue[R] {
 	return &queue[R]{file: textfile.Temporary(memory)}
 }
@@ -56,7 +65,8 @@ func perBlock[R record]() int { return blockBytes / int(unsafe.Sizeof(*new(R))) 
 // numberOfBlocks returns how many blocks there are, the last one included.
 func (q *queue[R]) numberOfBlocks() int { return len(q.blocks) + 1 }
 
-// read returns a block, in room if that is large enough. After an error, which the file has, it is empty.
+// read returns a block, in room if that is large enough. After an error, which the file has, it is empty. The last
+// block is the memory of the queue itself, and must not be written to.
 func (q *queue[R]) read(i int, room []R, buf *[]byte) []R {
 	if i == len(q.blocks) {
 		return q.last
@@ -80,7 +90,8 @@ func (q *queue[R]) all(yield func(R) bool) {
 	}
 }
 
-// A sorter takes records, from one goroutine, and gives them back in order. Several may read parts of it.
+// A sorter takes records, from one goroutine at a time, and gives them back in order, as often as they are asked
+// for. Several goroutines may read it, as long as nobody adds.
 type sorter[R record] struct {
 	shift  int   // the bits of the key above those by which this one parts
 	memory int64 // for a part that is sorted
@@ -88,7 +99,8 @@ type sorter[R record] struct {
 	parts  [sortParts]sortPart[R]
 }
 
-// A sortPart is the records of which the bits are the same.
+// A sortPart has the records whose keys have the same upper bits. key and isMore tell whether they are all of one
+// key: such a part is in order already, and no bits of the key would divide it.
 type sortPart[R record] struct {
 	queue[R]
 	n      int
@@ -96,8 +108,9 @@ type sortPart[R record] struct {
 	isMore bool   // there are other keys too
 }
 
-// newSorter returns a sorter that takes about so much memory: half of it for records before they go to the file, the other half for what is
-// sorted.
+// newSorter returns a sorter that takes about memory bytes: half of it for records before they go to the file,
+// and the other half for parts that are being sorted. Each processor may sort one part at a time, which takes
+// the records and as much room again, hence a quarter divided by the processors.
 func newSorter[R record](memory int64) *sorter[R] {
 	s := &sorter[R]{memory: max(memory/4/int64(runtime.GOMAXPROCS(0)), leastSorted), file: textfile.Temporary(max(memory/2-int64(sortParts*blockBytes), 0))}
 	for i := range s.parts {
@@ -117,13 +130,17 @@ func (s *sorter[R]) add(r R) error {
 	return p.queue.add(r)
 }
 
-// bytesOf returns the memory of values.
+// bytesOf returns the memory of values. The file is temporary and only this process reads it, so the order of
+// bytes does not matter.
 func bytesOf[T any](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(*new(T))))
 }
 
-// sorted yields the records of a part in order. Those of the next part come behind them. After an error, which the file has, some
-// are missing.
+// sorted yields the records of a part in order. All keys of the next part are larger. After an error, which the
+// file has, some records are missing.
+//
+// A part of a single key is yielded from the file, however large it is: a run that occurs a million times takes
+// no memory, and dividing it again would never end.
 func (s *sorter[R]) sorted(part int) iter.Seq[R] {
 	p := &s.parts[part]
 	return func(yield func(R) bool) {
@@ -153,7 +170,8 @@ func (s *sorter[R]) sorted(part int) iter.Seq[R] {
 	}
 }
 
-// groups yields the records of a part with the same key together, in order, in a slice that is only valid until the next one.
+// groups yields the records of a part with the same key together, in order, in a slice that is only valid until
+// the next one. A group is in memory as a whole, so it must fit.
 func (s *sorter[R]) groups(part int) iter.Seq[[]R] {
 	return func(yield func([]R) bool) {
 		var group []R
@@ -183,7 +201,9 @@ func (s *sorter[R]) allGroups(yield func([]R) bool) {
 	}
 }
 
-// each calls use with all records in order, some at a time, until it returns false. It sorts parts on all processors.
+// each calls use with all records in order, up to 16,384 at a time, until it returns false. It sorts parts on all
+// processors, and calls use on the goroutine of the caller. The error is that of the file; without it, records
+// that could not be read would be missing unnoticed.
 func (s *sorter[R]) each(use func([]R) bool) error {
 	const some = 1 << 14
 	parallel.InOrder(sortParts, func() struct{} { return struct{}{} }, func(_ struct{}, part int, emit func([]R) bool) {
@@ -193,7 +213,7 @@ func (s *sorter[R]) each(use func([]R) bool) error {
 				if !emit(block) {
 					return
 				}
-				block = nil
+				block = nil // use may still be reading it
 			}
 		}
 		emit(block)
@@ -201,7 +221,8 @@ func (s *sorter[R]) each(use func([]R) bool) error {
 	return s.file.Err()
 }
 
-// parted returns the records of a part in a sorter of its own.
+// parted returns the records of a part in a sorter of its own, which divides them by the next bits. Both sorters
+// keep the order of equal keys, so their records come out in the order in which they were added.
 func (s *sorter[R]) parted(part int) *sorter[R] {
 	below := newSorter[R](s.memory)
 	below.shift, below.memory = s.shift+partBits, s.memory
@@ -214,8 +235,9 @@ func (s *sorter[R]) parted(part int) *sorter[R] {
 	return below
 }
 
-// sortRecords sorts records of which the first bits of the keys are the same: by the next 24 bits with counts, which leaves few
-// to compare.
+// sortRecords sorts records whose keys have the same first bits. It sorts them by the next 24 bits with counts,
+// from the lowest byte to the highest. The keys are hashes or numbers shifted to the left, so that nearly always
+// leaves nothing to compare. All steps are stable, and they need as much memory again.
 func sortRecords[R record](all []R, shift int) []R {
 	room := make([]R, len(all))
 	for bits := min(3*partBits, 64-shift); bits > 0; bits -= partBits {

@@ -10,20 +10,21 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// This file says how long a passage has to be, and chooses the anchors of a text: runs of tokens by which texts are found that may share a
-// passage.
+// This file says how long a passage has to be, and chooses the anchors of a text: runs of tokens by which texts
+// are found that may share a passage.
 //
-// A gram is the shortest run that counts, from a token on; it has tokens() tokens at least. Of each window of so many, the run of two thirds as
-// many with the smallest hash is an anchor (winnowing; Schleimer, Wilkerson and Aiken 2003). Where a gram stands in two places, both have the
-// same window, and so an anchor with the same hash. So a gram stands once if no anchor in its window stands twice, and need not be looked at. Of
-// 50 tokens that leaves one anchor for 9.
+// A gram is the shortest run that counts, from a token on; it has tokens() tokens at least. In each window of
+// that many tokens, one run of two thirds as many is the anchor: the one with the smallest hash (winnowing;
+// Schleimer, Wilkerson and Aiken 2003). Where a gram occurs in two places, both have the same window, and so an
+// anchor with the same hash. So a gram occurs once if no anchor in its window occurs twice, and need not be
+// looked at. With 50 tokens that leaves one anchor for every 9.
 //
-// Where several runs of a window have the smallest hash, the last one is the anchor. So if a text repeats itself within a window, both
-// places have an anchor of their own.
+// Where several runs of a window have the smallest hash, the last one is the anchor. So if a text repeats itself
+// within a window, both places have an anchor of their own.
 
-// A Length says how long a run of tokens must be to count: a number of words, or a number of characters of a script that puts
-// no spaces between words, such as Chinese. In a run of both, a word counts as 1/Words of a passage, and a character as
-// 1/Characters.
+// A Length says how long a run of tokens must be to count: a number of words, or a number of characters of a
+// script that puts no spaces between words, such as Chinese. In a run of both, a word counts as 1/Words of a
+// passage, and a character as 1/Characters.
 type Length struct {
 	Words      int // 0 means 50, or 5/8 of Characters, rounded down, if these are given
 	Characters int // 0 means 80, or 8/5 of Words, rounded down, if these are given: about as much text as that many words
@@ -66,7 +67,8 @@ func (l Length) weight(single bool) int {
 	return l.Characters
 }
 
-// ends appends, for each token, the end of the gram that begins with it. The last tokens begin none.
+// ends appends, for each token, the end of the gram that begins with it. The last tokens begin none, so the
+// result may be shorter than the text. Ends never descend, and one pass finds them all.
 func (l Length) ends(t *tokenized, ends []uint32) []uint32 {
 	sum, end := 0, 0
 	for i := range t.Hashes {
@@ -82,14 +84,15 @@ func (l Length) ends(t *tokenized, ends []uint32) []uint32 {
 	return ends
 }
 
-// A key stands for the tokens of a gram.
+// A key is a hash of the tokens of a gram. Grams with equal keys count as equal and are not compared again.
 type key = xxh3.Uint128
 
 // keyOf returns the key of a run of tokens.
 func keyOf(hashes []uint64) key { return lex.TokensKey(hashes) }
 
-// anchorTokens returns how many tokens an anchor has, and how many runs of so many are in a window. With runs of half the window instead of two
-// thirds there are a third fewer anchors, but of 10 GB of text more documents share one by chance: 82 s instead of 79.
+// anchorTokens returns how many tokens an anchor has, and how many such runs are in a window. With runs of half
+// the window instead of two thirds there are a third fewer anchors, but more documents share one by chance:
+// 10 GB of text took 82 s instead of 79.
 func (l Length) anchorTokens() (run, window int) {
 	run = (2*l.tokens() + 2) / 3
 	return run, l.tokens() - run + 1
@@ -101,7 +104,9 @@ type anchor struct {
 	at   uint32 // its first token
 }
 
-// anchors appends the anchors of a text, by their places.
+// anchors appends the anchors of a text, by their places. The hash of a run rolls on from the run before, and the
+// smallest one of a window is looked for again only when it leaves the window, so a token costs a few operations
+// however long a run is. An anchor depends on its window alone, and not on what is around it.
 func (l Length) anchors(hashes []uint64, all []anchor) []anchor {
 	run, window := l.anchorTokens()
 	if len(hashes) < l.tokens() {

@@ -9,12 +9,16 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// This file adds documents to a store, many at a time. What takes time for each byte runs on all processors: contents are compared, and
-// signatures and texts copied and checksummed, each to a place that was reserved for it. What is left to one goroutine is to give out places and
-// slots, for which it needs no more than the entries.
+// This file adds documents to a store, many at a time. What takes time for each byte runs on all processors:
+// contents are compared, and signatures and texts copied and checksummed, each to a place that was reserved for
+// it. One goroutine then gives out places and slots, for which it needs no more than the entries.
 
-// A Batch is documents that are being added to a store: after Begin comes Write, unless the texts are in the file already, and then Use. Meanwhile nobody
-// may change the store otherwise.
+// A Batch is documents that are being added to a store: after Begin comes Write, unless the texts are in the
+// file already, and then Use. Meanwhile nobody may change the store otherwise.
+//
+// Write can fail and Use cannot. Write adds to the file, but gives out no slots. So after an error of
+// Write, or of whatever the caller does between the two, the store has the contents that it had before, and
+// some waste in its file.
 type Batch struct {
 	store *Store
 	docs  []*Document
@@ -29,13 +33,14 @@ type batchItem struct {
 	isNew bool   // after Use: the slot is a new one
 }
 
-// none stands for a slot that is not known.
+// none means that a slot is not known.
 const none = ^uint32(0)
 
 // isNew reports whether document i is the first one with its content.
 func (b *Batch) isNew(i int) bool { return b.items[i].slot == none && b.items[i].first == int32(i) }
 
-// Begin begins to add up to [MostAtOnce] documents. It finds out which of them have a content that the store has, or that an earlier one has.
+// Begin begins to add up to [MostAtOnce] documents. It finds out which of them have a content that the store
+// has, or that an earlier one has. It only reads the store, and uses all processors.
 func (s *Store) Begin(docs []*Document) *Batch {
 	b := &Batch{s, docs, make([]batchItem, len(docs))}
 	b.each(func(i int, d *Document, x *batchItem) {
@@ -57,7 +62,8 @@ func (s *Store) Begin(docs []*Document) *Batch {
 	return b
 }
 
-// set sets the entry. One whose text is not in the file yet has no place.
+// set sets the entry. One whose text is not in the file yet has no place, and Write sets it again. Write also
+// refuses a text whose length does not fit here.
 func (x *batchItem) set(c *Content) {
 	x.entry = entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(min(c.bytes, math.MaxInt32)), users: 1}
 }
@@ -71,14 +77,16 @@ func (b *Batch) each(do func(i int, d *Document, x *batchItem)) {
 	})
 }
 
-// Write moves the signatures and texts to the file that are not there already. After an error, only the documents before the first n are there.
+// Write moves the signatures and texts to the file that are not there already. After an error, only the
+// documents before the first n are there. Documents with one content end up with one place, so that what the
+// caller writes elsewhere names the same text for all of them.
 func (b *Batch) Write() (n int, err error) {
 	s := b.store
 	if err := cmp.Or(s.tidy(), s.entries.MakeRoom(len(b.docs))); err != nil {
 		return 0, err
 	}
 	var of []*Document // those that are to be written
-	var sizes []int    // of the signatures and of the text of each
+	var sizes []int    // of the signatures and of the text of each, which must follow each other in the file
 	for n < len(b.items) {
 		if x := &b.items[n]; b.isNew(n) && x.bytes > 0 {
 			d := b.docs[n]
@@ -116,7 +124,9 @@ func (b *Batch) Write() (n int, err error) {
 	return n, err
 }
 
-// Use gives the contents of the first n documents slots. There is one more user of each.
+// Use gives the contents of the first n documents slots. There is one more user of each. Slots are given out in
+// the order of the documents, free ones first, and so do not depend on the number of processors. The first
+// document with a content always comes before the others, so its slot is known when they need it.
 func (b *Batch) Use(n int) {
 	s := b.store
 	b.items = b.items[:n]

@@ -31,9 +31,10 @@ import (
 
 // A Content is what is compared. It does not change.
 //
-// That of a text has a body, the normalized text, from which its features are made when they are needed. That of
-// a record, or of a text with features of the caller's, has an [Own] instead. One with neither has no features,
-// and is a near-duplicate of nothing. A body or an Own is in memory when it has been made, and in a file when it is stored.
+// That of a text has a body, the normalized text, from which its features are made when they are needed. That
+// of a record, or of a text with features of the caller's, has an [Own] instead. One with neither has no
+// features, and is a near-duplicate of nothing. A body or an Own is in memory when it has been made, and in a
+// file when it is stored.
 type Content struct {
 	Digest uint64 // of what is compared; equal contents have equal digests
 
@@ -45,7 +46,8 @@ type Content struct {
 	own   *Own           // if file is nil and there is no body
 }
 
-// A form says what a content is, and which signatures stand in the file before it.
+// A form says what a content is, and which signatures are in the file before it. It is stored with documents,
+// so its bits must keep their meaning.
 type form uint8
 
 const (
@@ -56,7 +58,7 @@ const (
 	mostForm = formSigned<<signature.Levels - 1
 )
 
-// signed returns the levels of the signatures that stand in the file.
+// signed returns the levels of the signatures that are in the file before the content.
 func (f form) signed() (has [signature.Levels]bool) {
 	for l := range has {
 		has[l] = f&(formSigned<<l) != 0
@@ -112,7 +114,8 @@ func NewMaker(f *neardup.Fingerprinter) *Maker {
 	if f.Weight == nil {
 		m.raw.Weight = neardup.LogCount
 	}
-	// The seed is what the hash makes of a feature that no text has.
+	// A seeded hash does not tell its seed. So the hash of a feature that no text has is taken as the seed
+	// here, since it depends on that seed. If it is the same as without a seed, there is none.
 	probe := func(h neardup.Hash) uint64 {
 		if h.Sum64 != nil || h.Sum128 != nil {
 			h = neardup.Hash{} // only seeds count
@@ -130,8 +133,9 @@ func NewMaker(f *neardup.Fingerprinter) *Maker {
 // HasLevels reports whether texts have the usual features, which are made of their bodies.
 func (m *Maker) HasLevels() bool { return m.f.Tokenizer == nil && m.f.Weight == nil }
 
-// Make returns the content of a document. It may keep a reference to its text until it is stored. The error is that of a
-// record that has none of the Fields, or that there is no document.
+// Make returns the content of a document. It needs nothing but the document, so it may run on any goroutine
+// without a lock. It may keep a reference to its text until it is stored. The error is that of a record that
+// has none of the Fields, or that there is no document.
 func (m *Maker) Make(doc neardup.Document) (Document, error) {
 	switch doc := doc.(type) {
 	case neardup.Text:
@@ -153,10 +157,13 @@ func (m *Maker) text(text string) (d Document) {
 	return d
 }
 
-// setBody gives a document its body, and all that is made of it.
+// setBody gives a document its body, and all that is made of it. A text without words gets no body: it has a
+// digest, but no features, and is never compared.
 func (m *Maker) setBody(d *Document, normalized string) {
 	set, words, digest := m.sign(normalized)
-	// Words are figures or not by the words beside them, but for those of addresses, which signs tell.
+	// The digest is that of the words alone, and two contents with equal words must also agree in which words
+	// are figures. The words around a word say whether it is one, except in addresses, where the punctuation
+	// does. So addresses count in the digest a second time, as they are.
 	clean.Addresses(normalized, func(from, to int) {
 		_, address := wording.Count(normalized[from:to])
 		digest = exact.SplitMix(digest ^ address)
@@ -200,7 +207,8 @@ func (m *Maker) record(rec neardup.Record) (d Document, err error) {
 	return d, nil
 }
 
-// seal makes the content of a document without a body, and its signature.
+// seal makes the content of a document without a body, and its signature. The digest is made
+// of all that is compared.
 func (m *Maker) seal(d *Document, own *Own) {
 	h := xxh3.New()
 	var b [12]byte
@@ -233,8 +241,9 @@ func (m *Maker) signOwn(own *Own) signature.Set {
 	})
 }
 
-// Compare orders contents by what is compared, which does not depend on when they were added. Only equal ones
-// share a slot.
+// Compare orders contents by what is compared, which does not depend on when they were added. Only equal ones share
+// a slot. It is 0 for equal contents only: where digests are equal it reads both texts, unless they are in one
+// place, so a collision of digests joins nothing. Texts that are equal byte for byte need not be cut into words.
 func (m *Maker) Compare(a, b *Content) int {
 	if a.Digest != b.Digest || a.file != nil && a.file == b.file && a.at == b.at || a.hasBody(b) {
 		return cmp.Compare(a.Digest, b.Digest)
@@ -276,11 +285,11 @@ func (m *Maker) Own(c *Content) (own Own) {
 	return own
 }
 
-// buffers are for what is read from files.
+// buffers are for what is read from files. One that has grown beyond mostBuffer for a long text is dropped.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Body calls use with the body, which is only valid meanwhile. It is empty if there is none, or if it cannot be read; then the
-// file has the error.
+// Body calls use with the body, which is only valid meanwhile. It is empty if there is none, or if it cannot be
+// read; then the file has the error.
 func (c *Content) Body(use func(body string)) {
 	if !c.HasBody() {
 		use("")
@@ -309,7 +318,9 @@ func (c *Content) stored(use func(text string)) {
 // mostBuffer is the largest buffer that is kept for the next text.
 const mostBuffer = 1 << 20
 
-// Detach sets the content and the signatures of a document to a copy of c that needs no file.
+// Detach sets the content and the signatures of a document to a copy of c that needs no file, so that it
+// can be added to another store. The copy has no bits for signatures in its form: those say what a file
+// has, and no file has it yet.
 func (c *Content) Detach(m *Maker, d *Document) {
 	d.Content = Content{Digest: c.Digest, form: c.form & (formLevels | formRecord), bytes: c.bytes}
 	if c.HasBody() {

@@ -12,8 +12,12 @@ import (
 	"github.com/neardup/neardup/internal/wording"
 )
 
-// This file has the form in which files have a document: some words of 64 bits for the store, and the body, or what
-// stands for it, for the file of the texts.
+// This file has the form in which files have a document: seven words of 64 bits for the store, and the body,
+// or the terms and words of an Own, for the file of the texts. A change of this form needs a new
+// documentVersion in package dedup.
+//
+// Files may be damaged or made up. So whatever is decoded here is checked for what the rest of the package
+// relies on: sizes that fit, places inside the file, terms that ascend and have positive weights.
 
 // A Stored is what files have of a document.
 type Stored struct {
@@ -53,7 +57,8 @@ func Encode(words []uint64, s *Stored) []uint64 {
 // errStored is the error of words or texts that are not those of a document.
 var errStored = errors.New("this is not a document")
 
-// Decode is the inverse of Encode. [Document.Load] gives the document its signatures.
+// Decode is the inverse of Encode. It needs no file: [Document.Load] gives the document its signatures. It
+// cannot know how long the file of the texts is, so the caller compares End with that.
 func Decode(words []uint64) (s Stored, err error) {
 	const most = 1 << 48
 	if len(words) != StoredWords || words[storedNumber] > math.MaxInt64-1 || words[storedLength] > math.MaxInt64 ||
@@ -78,8 +83,8 @@ func (d *Document) Load(file *textfile.File) error {
 	return file.Err()
 }
 
-// LoadOld returns a decoded document of a file of an earlier version, as if it had been made of its text just now. Documents
-// without a text keep their features.
+// LoadOld returns a decoded document of a file of an earlier version, as if it had been made of its text just
+// now. Documents without a text keep their features, and only their signatures are made again.
 func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) {
 	if s.bytes > 0 {
 		s.file = file
@@ -93,7 +98,8 @@ func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) 
 	return d, file.Err()
 }
 
-// signatures reads the signatures of a content in a file. There are none if they cannot be read; then the file has the error.
+// signatures reads the signatures of a content in a file. There are none if they cannot be read; then
+// the file has the error.
 func (c *Content) signatures() (set signature.Set) {
 	has := c.form.signed()
 	if c.readSigned(func(b string) { set = signature.Decode(has, lex.Bytes(b)) }); !c.HasFeatures() {
@@ -108,10 +114,11 @@ func (s *Contents) Signature(slot uint32, l signature.Level, into *signature.Sig
 	*into = c.signatures().Of[l]
 }
 
-// bytesBefore returns how much of a file the signatures take that stand before a content.
+// bytesBefore returns how many bytes of a file the signatures before a content take.
 func (f form) bytesBefore() int64 { return textfile.Bytes(signature.Bytes(f.signed())) }
 
-// readSigned calls use with the signatures of a content in a file as bytes, unless they cannot be read.
+// readSigned calls use with the signatures of a content in a file as bytes, unless they cannot be read. They
+// end where the content begins.
 func (c *Content) readSigned(use func(b string)) {
 	n := signature.Bytes(c.form.signed())
 	if n == 0 || c.file == nil {
@@ -157,7 +164,9 @@ func encodeOwn(terms neardup.Vector, words wording.Wording) []byte {
 	return b
 }
 
-// decodeOwn is the inverse of encodeOwn. It returns an error unless the terms are a vector.
+// decodeOwn is the inverse of encodeOwn. It returns an error unless the terms are a vector: comparisons
+// merge two lists of terms, which works only if features ascend. It allocates no more than the bytes
+// justify, whatever they claim.
 func decodeOwn(b []byte) (terms neardup.Vector, words wording.Wording, err error) {
 	if len(b) < 4 || len(b)%4 != 0 {
 		return nil, nil, errStored

@@ -69,7 +69,8 @@ func (m *Maker) Read(c *Content, r *Reading) {
 	})
 }
 
-// levels appends the terms of a body of so many units, of which keys has the runs of words, and returns the share of the characters.
+// levels appends the terms of a body with a number of units, of which keys has the runs of words, and returns the
+// share of the characters.
 func (m *Maker) levels(terms neardup.Vector, keys *[2][]uint64, body string, units int) (fine float64, all neardup.Vector) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
@@ -111,8 +112,8 @@ func (m *Maker) levels(terms neardup.Vector, keys *[2][]uint64, body string, uni
 // keysPool has buffers for the keys of a text.
 var keysPool = sync.Pool{New: func() any { return new([2][]uint64) }}
 
-// levelKey returns the key of a feature of a level. The lowest bit is the level, so the two levels never share a key; the
-// key is never 0 or 1.
+// levelKey returns the key of a feature of a level. The lowest bit is the level, so the two levels never share
+// a key; the key is never 0 or 1.
 func levelKey(key, level uint64) uint64 { return max(key&^1, 2) | level }
 
 // EachFeature calls take with the features of a body, their keys and whether they are of characters.

@@ -12,8 +12,17 @@ import (
 	"github.com/neardup/neardup/internal/textfile"
 )
 
-// Contents are contents by slot. A file has their signatures and texts, so 24 bytes of each are in memory. They may be read
-// by several goroutines.
+// This file keeps the contents of a Deduplicator by slot.
+//
+// Each content is in the file as its signatures and, directly after them, its text. Only the place of the text
+// is stored. The form says how long the signatures are, and so where they begin. Whatever writes contents must
+// therefore write the two one after the other, with nothing in between.
+//
+// A text in the file never changes. Contents that are gone leave their bytes behind, until most of the file is
+// waste and the rest is copied to a new one. A snapshot goes on with the old file.
+
+// Contents are contents by slot. A file has their signatures and texts, so 24 bytes of each are in memory. They
+// may be read by several goroutines.
 type Contents struct {
 	entries slots.Column[entry]
 	file    *textfile.File
@@ -24,12 +33,12 @@ type entry struct {
 	digest uint64
 	place  uint64 // where it is in the file, and from bit placeBits on its form
 	bytes  uint32
-	users  int32 // how many documents have it
+	users  int32 // how many documents have it; the slot is free when none does
 }
 
 const placeBits = 56
 
-// At returns the content of a slot.
+// At returns the content of a slot. It reads nothing from the file yet.
 func (s *Contents) At(slot uint32) Content {
 	e := s.entries.At(slot)
 	return Content{Digest: e.digest, form: form(e.place >> placeBits), bytes: int(e.bytes), file: s.file, at: int64(e.place & (1<<placeBits - 1))}
@@ -57,7 +66,8 @@ func (s *Contents) File() *textfile.File { return s.file }
 // Digest returns the digest of the content in a slot.
 func (s *Contents) Digest(slot uint32) uint64 { return s.entries.At(slot).digest }
 
-// Used returns the slots of the contents with features, in the order of [Maker.Compare].
+// Used returns the slots of the contents with features, in the order of [Maker.Compare]. It sorts them by the upper
+// halves of their digests first, without reading a text. Few have the same half, and only these are compared.
 func (s *Contents) Used(m *Maker) []uint32 {
 	list := make([]uint64, 0, s.Len()) // the upper half of a digest, and the slot
 	for i := range s.Len() {
@@ -98,10 +108,11 @@ type Store struct {
 // MostAtOnce is how many documents are added at once at most.
 const MostAtOnce = slots.MostRoom
 
-// Firsts returns for each of n things the first one that is the same: that has the same hash, and for which same returns true. A thing that does not
-// count is the first one itself, and that of no other.
+// Firsts returns for each of n things the first one that is the same: one that has the same hash, and for which
+// same returns true. A thing that does not count is the first one itself, and is never the first of others.
 //
-// It uses all processors: hashes are divided by their lowest bits, and each goroutine looks only at its own.
+// It uses all processors: hashes are divided by their lowest bits, and each goroutine looks only at its own. So
+// equal things are looked at by one goroutine, in order, and the result does not depend on the number of processors.
 func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i, j int) bool) []int {
 	const leastInPart = 1 << 10
 	firsts, hashes := make([]int, n), make([]uint64, n)
@@ -140,8 +151,8 @@ func Firsts(n int, hash func(i int) uint64, counts func(i int) bool, same func(i
 	return firsts
 }
 
-// NewStore returns an empty store of contents of a maker, with so many bytes of texts and signatures in memory, and an eighth of it of what is
-// known of them. More go to temporary files.
+// NewStore returns an empty store of contents of a maker. Texts and signatures may take memory bytes in memory,
+// and what is known of each content an eighth as much. More goes to temporary files.
 func NewStore(m *Maker, memory int64) *Store {
 	return &Store{maker: m, memory: memory, Contents: Contents{slots.Limited[entry](memory / entryShare), textfile.Temporary(memory)}}
 }
@@ -149,13 +160,15 @@ func NewStore(m *Maker, memory int64) *Store {
 // entryShare is which part of the memory is for the entries.
 const entryShare = 8
 
-// Keep says that all texts are in a file that outlives the program.
+// Keep says that all texts are in a file that outlives the program. The store then never replaces the file by
+// itself, since other files refer to places in it; see Move.
 func (s *Store) Keep(file *textfile.File) { s.file, s.lasts = file, true }
 
 // Wasted returns how many bytes of the file are of texts that no content needs.
 func (s *Store) Wasted() int64 { return s.file.Size() - s.used }
 
-// Snapshot returns the contents as they are now.
+// Snapshot returns the contents as they are now. It shares the file, and keeps it when the
+// store moves to another one.
 func (s *Store) Snapshot() *Contents { return &Contents{s.entries.Snapshot(), s.file} }
 
 // Find returns the slot of a content, and whether there is one. Contents without features are never found: such
@@ -173,7 +186,9 @@ func (s *Store) Find(c *Content) (slot uint32, ok bool) {
 	})
 }
 
-// Leave takes a user from a content, and reports whether it was the last one. Then the slot is free.
+// Leave takes a user from a content, and reports whether it was the last one. Then the slot is free, and
+// the next new content may have it. So whoever keeps something by slot must forget it then. The text
+// stays in the file as waste.
 func (s *Store) Leave(slot uint32) bool {
 	e := s.entries.Change(slot)
 	if e.users--; e.users > 0 {
@@ -215,7 +230,9 @@ type Moved struct {
 	At   int64
 }
 
-// CopyTo copies the signatures and texts that contents need to another file. Move then lets contents refer to it.
+// CopyTo copies the signatures and texts that contents need to another file. Move then lets contents refer to
+// it. The two are separate so that a caller can first put on the disk what else refers to the places. After an
+// error nothing has changed.
 func (s *Store) CopyTo(to *textfile.File) (moved []Moved, err error) {
 	for i := range s.Len() {
 		c := s.At(uint32(i))
@@ -244,7 +261,7 @@ func (s *Store) Move(to *textfile.File, moved []Moved) {
 	s.file = to
 }
 
-// Verify reads all signatures and texts. The file has the error.
+// Verify reads all signatures and texts, which checks their checksums. The file has the error.
 func (s *Store) Verify() {
 	for i := range s.Len() {
 		if c := s.At(uint32(i)); c.bytes > 0 {
@@ -260,14 +277,16 @@ const (
 	Settings = 4
 )
 
-// Write returns the settings and columns of the store for a file, so that nothing has to be read when it is opened again.
+// Write returns the settings and columns of the store for a file, so that nothing has to be read
+// when it is opened again.
 func (s *Store) Write() (settings []uint64, columns [][][]byte) {
 	s.sortDigests()
 	settings = []uint64{uint64(s.Len()), uint64(s.used), uint64(s.digests.Len()), uint64(len(s.free))}
 	return settings, [][][]byte{s.entries.Parts(), s.digests.Cells().Parts(), {slots.Bytes(s.free)}}
 }
 
-// sortDigests makes the table of the digests anew, in the order of the slots, so that a file does not depend on how many contents were added at once.
+// sortDigests makes the table of the digests anew, in the order of the slots, so that a file does not depend on
+// how many contents were added at once.
 func (s *Store) sortDigests() {
 	t := slots.TableFor(s.digests.Len() + s.digests.Len()/2)
 	var digests []uint64
@@ -284,8 +303,9 @@ func (s *Store) sortDigests() {
 	s.digests = t
 }
 
-// Attach gives an empty store what Write returned, from a file. It returns false if that does not fit together. The file of the
-// texts must be known.
+// Attach gives an empty store what Write returned, from a file. It returns false if that does not fit together.
+// The file of the texts must be known. Columns are checked when they are first used, except for the free slots,
+// which are copied to memory at once.
 func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool {
 	n, size := int(settings[0]), s.file.Size()
 	if settings[0] > math.MaxInt32 || settings[1] > uint64(size) || settings[2] > settings[0] || settings[3] > settings[0] {
@@ -308,7 +328,7 @@ func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool 
 	return s.attachFree(columns[2], n)
 }
 
-// attachFree reads the free slots. It returns false if one of them is used.
+// attachFree reads the free slots. It returns false if one of them is used: a new content would overwrite that one.
 func (s *Store) attachFree(b []byte, n int) bool {
 	for ; len(b) > 0; b = b[4:] {
 		free := binary.NativeEndian.Uint32(b)
@@ -320,7 +340,8 @@ func (s *Store) attachFree(b []byte, n int) bool {
 	return true
 }
 
-// isIn reports whether an entry may be that of a content whose text is in a file of so many bytes.
+// isIn reports whether an entry may be that of a content whose text is in a file of size bytes. It keeps a
+// damaged or made-up index from having anything read outside of the file.
 func (e *entry) isIn(size int64) bool {
 	at, of := int64(e.place&(1<<placeBits-1)), form(e.place>>placeBits)
 	return of <= mostForm && e.users >= 0 && e.bytes <= math.MaxInt32 &&

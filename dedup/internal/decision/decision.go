@@ -6,9 +6,9 @@
 // docs/dedup.md has what each collection loses when it is left out of the fit, and how often the probabilities are
 // right.
 //
-// There are two functions for texts. One looks at the texts alone, and one at the neighbourhoods too. Where the first says
-// yes and the second no, the two texts are alike, but so are many others: they are copies of one template. Records have a
-// function of their own, and no templates: all records of a table have one form.
+// There are two functions for texts. One looks at the texts alone, and one at the neighbourhoods too. Where the
+// first says yes and the second no, the two texts are alike, but so are many others: they are copies of one
+// template. Records have a function of their own, and no templates: all records of a table have one form.
 package decision
 
 import (
@@ -37,8 +37,8 @@ func (f *function) logOdds(v *evidence.Vector) (sum float64, adds [len(evidence.
 	return sum, adds
 }
 
-// Probabilities returns the probability that two texts are near-duplicates, by these texts alone and by everything. bias is
-// added to the logarithm of the odds.
+// Probabilities returns the probability that two texts are near-duplicates, by these texts alone and by
+// everything. bias is added to the logarithm of the odds.
 func Probabilities(v *evidence.Vector, bias float64) (texts, all float64) {
 	y, _ := LogOdds(v)
 	all = probability(y + bias)
@@ -50,7 +50,7 @@ func Probabilities(v *evidence.Vector, bias float64) (texts, all float64) {
 }
 
 // LogOdds returns the logarithm of the odds by everything, and what each quantity adds to it, in the order of
-// [evidence.Names].
+// [evidence.Names]. It has no bias.
 func LogOdds(v *evidence.Vector) (sum float64, adds [len(evidence.Names)]float64) {
 	if v.Records {
 		return byRecords.logOdds(v)

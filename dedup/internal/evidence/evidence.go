@@ -1,8 +1,8 @@
 // Package evidence compares two texts, and says what speaks for and against their being near-duplicates.
 //
-// How similar two texts are depends on these two alone, and so does what stands in only one of them (text.go). What their
-// neighbourhoods say is of another kind (place.go): whether what they share is shared by many, and whether others are
-// as close. A [Vector] has both. Package decision turns it into a probability.
+// How similar two texts are depends on these two alone, and so does what is in only one of them (text.go).
+// What their neighbourhoods say is of another kind (place.go): whether what they share is shared by many, and
+// whether others are as close. A [Vector] has both. Package decision turns it into a probability.
 package evidence
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// A Vector is what is known about a pair. It is the same for (a, b) and (b, a), to the bit: the sums go through both texts in the order
-// of their features or words, and every term treats the two alike.
+// A Vector is what is known about a pair. It is the same for (a, b) and (b, a), to the bit: the sums go through
+// both texts in the order of their features or words, and every term treats the two alike.
 //
-// Shortness, which some quantities are multiplied with, is the share of the characters in the similarity, from 0 for
-// texts of 1,000 words or more to 1 for those of up to 50: the mean of the two texts.
+// Shortness, which some quantities are multiplied with, is the share of the characters in the similarity, from
+// 0 for texts of 1,000 words or more to 1 for those of up to 50: the mean of the two texts.
 type Vector struct {
 	Similarity float64 // see [Similarity]
 	Records    bool    // the two are records
 
-	// IsCopy says that at most one word in twenty is different inside of each text, and at most one in twenty before and
-	// behind what they share. Then they are copies even if there are many of them. With more, nobody can tell an article on
-	// many sites from the pages of a template.
+	// IsCopy says that at most one word in twenty is different inside of each text, and at most one in twenty
+	// before and after what they share. Then they are copies even if there are many of them. With more, nobody
+	// can tell an article on many sites from the pages of a template.
 	IsCopy bool
 	Texts  [FromTexts]float64
 	Places [FromPlaces]float64
 }
 
-// The quantities that depend on the two texts alone. Cosines are given as their logits, which are cut off at 0.01 and
-// 0.995.
+// The quantities that depend on the two texts alone. Cosines are given as their logits, which are cut
+// off at 0.01 and 0.995.
 const (
 	Characters      = iota // cosine of the runs of three characters
 	Words                  // cosine of the words, in any order
@@ -63,8 +63,8 @@ var Names = [FromTexts + FromPlaces]string{
 const (
 	mostChange  = 0.2  // more than a fifth of the words makes no difference
 	leastChange = 0.03 // added before a logarithm is taken
-	usualCrowd  = 4    // so many others are no crowd: versions of one text
-	onePlace    = 10   // so many words are added before places are counted: a few single words are one place
+	usualCrowd  = 4    // as many others as this are no crowd: versions of one text
+	onePlace    = 10   // words that are added before places are counted: a few single words are one place
 	nearCopy    = 2.5  // with 2 and with 3, the sets in docs/dedup.md come out alike
 
 	// So many imaginary neighbours have none of the features, so that what few texts have in common still says
@@ -73,8 +73,9 @@ const (
 	priorWords, priorCharacters = 40, 100
 )
 
-// Pair returns the evidence about two texts with their places. slotA and slotB are their slots, by which each is left out of
-// the neighbourhood of the other.
+// Pair returns the evidence about two texts with their places. slotA and slotB are their slots, by which
+// each is left out of the neighbourhood of the other. If b is in the place of a, their cosines have been
+// computed there already.
 func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) (v Vector) {
 	is, ok := placeA.of(slotB)
 	if !ok {
@@ -105,7 +106,8 @@ func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) 
 	return v
 }
 
-// logit returns ln(x/(1−x)), cut off.
+// logit returns ln(x/(1−x)), cut off. The limits are part of the function that was fitted, and
+// cannot change without it.
 func logit(x float64) float64 {
 	x = min(max(x, 0.01), 0.995)
 	return exact.Ln(x / (1 - x))
@@ -133,8 +135,10 @@ func (c *Comparer) places(a, b *Text, placeA, placeB *Place, similarity float64,
 	return v
 }
 
-// local returns the cosine of each level where a feature that df of n neighbours have is weighted by ln((prior + n)/df). n and df
-// are the larger ones of the two neighbourhoods; df counts the text itself too.
+// local returns the cosine of each level where a feature that df of n neighbours have is weighted by
+// ln((prior + n)/df). n and df are the larger ones of the two neighbourhoods, so that a and b can be
+// exchanged; df counts the text itself too. Features that many neighbours share are those of a template, and
+// say little about the two texts.
 func (c *Comparer) local(a, b *Text, placeA, placeB *Place) (of [2]float64) {
 	if len(placeA.have) != len(a.Terms) || len(placeB.have) != len(b.Terms) {
 		return of // a text could not be read any more; its file has the error
@@ -171,7 +175,8 @@ func (c *Comparer) local(a, b *Text, placeA, placeB *Place) (of [2]float64) {
 	return of
 }
 
-// weigh sets the squared weights of features by how many of n neighbours have them.
+// weigh sets the squared weights of features by how many of n neighbours have them. They depend on n alone, so
+// the last ones are kept for the next pair.
 func (c *Comparer) weigh(n int) {
 	if c.n == n && c.weights[0] != nil {
 		return

@@ -9,7 +9,13 @@ import (
 	"github.com/neardup/neardup/internal/wording"
 )
 
-// This file compares two texts: how similar they are, and what stands in only one of them.
+// This file compares two texts: how similar they are, and what is in only one of them.
+//
+// Everything that a comparison needs of a text is a list that was sorted once, when the text was read. Two texts are
+// then compared by going through their lists side by side, in linear time and without memory of its own. Entries
+// have a hash in the upper half and a number in the lower one, so a list of numbers of 64 bits is sorted by hash.
+//
+// Two different words, or runs, with one hash of 32 bits count as equal.
 
 // A Text is a content that is ready to be compared. It does not change.
 type Text struct {
@@ -62,10 +68,10 @@ func (t *Text) Clone() *Text {
 	return &c
 }
 
-// run is the number of words in a run. A word is covered if it stands in a run that the other text has too.
+// run is the number of words in a run. A word is covered if it is in a run that the other text has too.
 const run = 3
 
-// A side is what one text has and the other one has not.
+// A side is what one text has and the other one has not. All of it is counted in words.
 type side struct {
 	words     int // of the text
 	uncovered int // words in no run that the other text has
@@ -77,7 +83,7 @@ type side struct {
 	repeated  int // how often the most frequent other word occurs that occurs nowhere in the other text
 }
 
-// isCopy reports whether a text is the other one but for a few words inside, and a few before and behind it.
+// isCopy reports whether a text is the other one but for a few words inside, and a few before and after it.
 func (s *side) isCopy() bool {
 	return fewInside*(s.words-s.covered) <= s.words && fewInside*s.inside <= s.covered
 }
@@ -96,7 +102,8 @@ func (t *Text) Bytes() int {
 	return 200 + 16*cap(t.Terms) + 4*cap(t.Words) + 8*cap(t.bag) + 8*cap(t.runs)
 }
 
-// cover sets what is covered of two texts: marks[i] becomes true for the words of covered runs.
+// cover sets what is covered of two texts: inA and inB become true for the words of runs that both have. All
+// places of a run are covered, however often it occurs in the other text.
 func cover(a, b *Text, inA, inB []bool) {
 	i, j := 0, 0
 	for i < len(a.runs) && j < len(b.runs) {
@@ -173,7 +180,8 @@ func (s *side) alone(word uint64) float64 {
 // logCount returns the weight of a word by how often it occurs.
 func logCount(word uint64) float64 { return float64(content.LogCount(int(uint32(word)))) }
 
-// coverWords is cover for texts of which one has fewer than three words: a word is covered if the other text has it.
+// coverWords is cover for texts of which one has fewer than three words, and so no run: a word is covered if
+// the other text has it.
 func (c *Comparer) coverWords(a, b *Text) {
 	has := func(t *Text, w uint32) bool {
 		i, _ := slices.BinarySearch(t.bag, uint64(w)<<32)
@@ -211,8 +219,8 @@ func sideOf(in []bool) (s side) {
 	return s
 }
 
-// Similarity returns the cosine of two texts. Each level of a text is a unit vector times the square root of its share,
-// so it is the mean of the cosines of the levels, weighted by the shares. It depends on the two texts alone.
+// Similarity returns the cosine of two texts. Each level of a text is a unit vector times the square root of its
+// share, so it is the mean of the cosines of the levels, weighted by the shares. It depends on the two texts alone.
 func Similarity(a, b *Text) float64 { return compare(a, b, nil).similarity }
 
 // cosines are the similarity of two texts, and the cosine of each level; without levels, the similarity for both.
@@ -233,7 +241,8 @@ func compare(a, b *Text, have []uint16) (c cosines) {
 				have[i]++
 			}
 		}
-		// Whichever is smaller goes on. Which one that is, nobody can predict, so these are no branches.
+		// Whichever is smaller goes on. A processor cannot predict which one that is, so it is
+		// chosen without a branch.
 		next, other := i, j
 		if f <= g {
 			next = i + 1

@@ -1,21 +1,21 @@
 // Package family finds forms: texts that several documents have in common but for what is filled in, such as
 // the letters of one campaign, the pages of one template, or a daily report.
 //
-// A slot is a place where the documents of a form differ. It opens behind six words that go on in at least four ways
-// among some documents that are alike, and closes before six words that at least four ways lead to. In letters of
-// this kind there is a slot for the name and the place:
+// A slot is a place where the documents of a form differ. It opens after six words that go on in at least four
+// ways among documents that are alike, and closes before six words that at least four ways lead to. In letters
+// of this kind there is a slot for the name and the place:
 //
 //	To the council of the town. I [Ann of Leeds] ask you to close the road to lorries.
 //
-// The form of a text is what stands outside of its slots, and its fill the words in them. Each text is read by itself,
-// with the borders of slots that its neighbourhood shows. So it takes no comparison of two texts to find out that
-// they have the same form.
+// The form of a text is what is outside of its slots, and its fill the words in them. Each text is read by
+// itself, with the borders of slots that its neighbourhood shows. So it takes no comparison of two texts to
+// find out that they have the same form.
 //
-// Figures are filled in too: invoices, or the reports of two days, that differ in nothing else are one form if figures
-// are a good part of them. If they are few, as on a page with a counter, the texts are copies.
+// Figures are filled in too: invoices, or the reports of two days, that differ in nothing else are one form if
+// figures are a good part of them. If they are few, as on a page with a counter, the texts are copies.
 //
-// The beginning and the end of a text are no slots. A text that stands on several sites, with other words before and
-// behind it, is no form.
+// The beginning and the end of a text are no slots. A text that is on several sites, with other words before
+// and after it, is no form.
 package family
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	context = 6 // the words before and behind a slot that show it
+	context = 6 // the words before and after a slot that show it
 	ways    = 4 // how many different words must border on them, and how many fills a form must have
 
 	// One run of figures in so many words is a good part. An invoice has one in 15, and a page of a manual
@@ -41,7 +41,7 @@ type Forms struct {
 	forms   []uint64          // ascending
 }
 
-// A border says how many different words stand before and behind a run of six words. Fewer than four count as 0.
+// A border says how many different words come before and after a run of six words. Fewer than four count as 0.
 type border struct{ before, behind uint32 }
 
 // A Filled is what is known about a text. The zero value is for a text that has no form.
@@ -82,8 +82,9 @@ func Same(a, b Filled) bool {
 	return 8*common <= 3*(len(a.Fill)+len(b.Fill))
 }
 
-// Learn finds the forms of some texts, which depend on nothing but the set of the texts. It takes time in proportion
-// to their length.
+// Learn finds the forms of some texts, which depend on nothing but the set of the texts. It takes time in
+// proportion to their length. It goes through the texts twice: the borders of slots show only when all texts have
+// been seen, and then each text is read with them. A form counts only if it is filled in in at least four ways.
 func Learn(texts []wording.Wording) *Forms {
 	f := &Forms{}
 	if len(texts) < ways {
@@ -119,7 +120,7 @@ func Learn(texts []wording.Wording) *Forms {
 	return f
 }
 
-// A place is where a run stands: the words before and behind it.
+// A place is one occurrence of a run: the words before and after it.
 type place struct {
 	run            uint64
 	before, behind uint32
@@ -168,7 +169,8 @@ func different(words []uint32) uint32 {
 	return uint32(n)
 }
 
-// Read returns the form of a text and what is filled in, if it is one of the forms.
+// Read returns the form of a text and what is filled in, if it is one of the forms. The text need not be one of
+// those that were learnt from.
 func (f *Forms) Read(w wording.Wording) Filled {
 	if len(f.forms) == 0 {
 		return Filled{}
@@ -189,11 +191,12 @@ type reader struct {
 	fill    []uint32
 }
 
-// What stands in words for things that are no words, whose lowest bit is 0 and which are larger.
+// These are in words for things that are not words. Hashes of words are raised to 4 at least,
+// so they are never these.
 const (
 	start  = 0 // before the text
 	figure = 1 // a run of figures
-	end    = 2 // behind the text
+	end    = 2 // after the text
 	slot   = 3 // in hashes of forms: a slot
 )
 
@@ -226,7 +229,7 @@ func (r *reader) set(w wording.Wording) {
 	}
 }
 
-// around returns the words before and behind a run.
+// around returns the words before and after a run.
 func (r *reader) around(at int) (before, behind uint32) {
 	before, behind = start, end
 	if at > 0 {
@@ -238,8 +241,8 @@ func (r *reader) around(at int) (before, behind uint32) {
 	return before, behind
 }
 
-// read returns the form of a text and its fill, also if no other text has the form. A text in which nothing is filled in,
-// or most of it, has no form.
+// read returns the form of a text and its fill, also if no other text has the form. A text in which nothing is
+// filled in, or most of it, has no form.
 func (r *reader) read(f *Forms, w wording.Wording) Filled {
 	r.set(w)
 	n := len(r.words) - 2*context
@@ -276,7 +279,8 @@ func (r *reader) read(f *Forms, w wording.Wording) Filled {
 
 // closing returns the word before which a slot closes that opened before word at, or -1. What is
 // filled in may end like the fill of other texts, such as "_ street in the town of". Then the slot
-// seems to close several times. It closes where the most ways come together.
+// seems to close several times. It closes where the most ways come together. It looks no further than
+// six words after the best place so far.
 func (r *reader) closing(f *Forms, at, n int) int {
 	to, most := -1, uint32(0)
 	for i := at; i < n && (to < 0 || i <= to+context); i++ {

@@ -7,7 +7,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// This file shows what texts of one form have in common, and what is filled in.
+// This file shows what texts of one form have in common, and what is filled in. It is for people to look at,
+// and decides nothing: whether texts are of one form, family.go has found out in another way. It works on the
+// texts themselves, since it shows them with their punctuation.
 
 // A Shape is what some texts have in common: the runs of three words that all of them have.
 type Shape struct {
@@ -15,7 +17,7 @@ type Shape struct {
 	runs map[uint64]bool
 }
 
-// A word is where a word stands in a text.
+// A word is the place of a word in a text.
 type word struct {
 	hash       uint64
 	start, end int
@@ -39,7 +41,7 @@ func wordsOf(text string) (words []word) {
 // runOf is the number of words in a run.
 const runOf = 3
 
-// hash returns a hash of the run that begins with a word.
+// hashOf returns a hash of the run that begins with a word.
 func hashOf(words []word) (h uint64) {
 	for _, w := range words[:runOf] {
 		h = h*0x9E3779B97F4A7C15 + w.hash
@@ -92,7 +94,8 @@ func (s *Shape) Filled(text string) string {
 	return strings.Join(pieces, " | ")
 }
 
-// each calls take with the pieces of a text, in their order. What stands between two words belongs to a common piece.
+// each calls take with the pieces of a text, in their order. Together they are the whole text. Whatever is
+// between two words belongs to a common piece, unless neither word is common.
 func (s *Shape) each(text string, take func(piece string, isCommon bool)) {
 	words := wordsOf(text)
 	covered := make([]bool, len(words))

@@ -2,11 +2,13 @@ package judge
 
 import "sync"
 
-// A cache keeps what was made of contents, by slot, up to a number of bytes. What it has forgotten is made again, so
-// its size changes the time and no result. It may be used by several goroutines.
+// A cache keeps what was made of contents, by slot, up to a number of bytes. What it has forgotten is made
+// again, so its size changes the time and no result. It may be used by several goroutines.
 //
-// It has two generations. When the young one has half of the bytes it becomes the old one, and what was old is forgotten. What is found
-// in the old one becomes young again.
+// It has two generations. When the young one has half of the bytes it becomes the old one, and what was old is
+// forgotten. What is found in the old one becomes young again. So what is used stays, and a look-up of
+// something young, the usual case, changes nothing and needs the lock for reading only. The 64 parts keep
+// goroutines out of each other's way.
 type cache[T any] struct {
 	parts [64]struct {
 		sync.RWMutex
@@ -22,14 +24,16 @@ type cached[T any] struct {
 	bytes int
 }
 
-// newCache returns a cache for so many bytes.
+// newCache returns a cache that takes about bytes bytes.
 func newCache[T any](bytes int64) *cache[T] {
 	c := &cache[T]{}
 	c.most = int(bytes) / len(c.parts) / 2
 	return c
 }
 
-// get returns what is kept for a slot, or makes it. make also returns about how many bytes it takes.
+// get returns what is kept for a slot, or makes it. make also returns about how many bytes it takes. It runs
+// without the lock, since it may take milliseconds. So two goroutines may make the same, and both results are
+// right. Something larger than a generation of a part is not kept.
 func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 	p := &c.parts[slot%uint32(len(c.parts))]
 	p.RLock()
@@ -85,7 +89,8 @@ func (c *cache[T]) forget(slot uint32) {
 	delete(p.old, slot)
 }
 
-// An own has what a worker made of contents, and what it no longer needs, for the next ones.
+// An own has what a worker made of contents between Begin and End, and what it no longer needs, for the next
+// ones. One goroutine uses it, so it needs no lock, and nothing is copied into a cache.
 type own[T any, P sized[T]] struct {
 	of    map[uint32]*T
 	spare []*T
@@ -116,7 +121,8 @@ func (o *own[T, P]) get(slot uint32) (x *T, isNew bool) {
 	return x, true
 }
 
-// clear forgets everything. What it was made of is kept for the next ones, as far as it takes no more than most bytes.
+// clear forgets everything. What it was made of is kept for the next ones, as far as it takes
+// no more than most bytes.
 func (o *own[T, P]) clear(most int64) {
 	for _, x := range o.of {
 		if b := int64(P(x).Bytes()); o.held+b <= most {

@@ -1,9 +1,14 @@
-// Package judge says of two contents how similar they are, how likely they are near-duplicates, and of which kind they
-// are. It puts the stages together: readings and their comparison (package evidence), neighbourhoods (neighbour), the
-// probability (decision) and forms (family).
+// Package judge says of two contents how similar they are, how likely they are near-duplicates, and of which
+// kind they are. It puts the stages together: readings and their comparison (package evidence), neighbourhoods
+// (neighbour), the probability (decision) and forms (family).
 //
-// A verdict depends on the two contents and on their neighbourhoods, and on nothing else. It is the same for (a, b) and
-// (b, a).
+// A verdict depends on the two contents and on their neighbourhoods, and on nothing else. It is the same
+// for (a, b) and (b, a).
+//
+// What is made of a content serves many pairs, so a [Judge] has caches for it: texts, places, standings and
+// forms. All of them can be made again at any time, so a cache changes the time and never a verdict. A text
+// depends on its content alone, and everything else on the neighbourhood too. That decides what must be dropped
+// when a document comes or goes.
 package judge
 
 import (
@@ -21,8 +26,8 @@ import (
 	"github.com/neardup/neardup/internal/wording"
 )
 
-// A Judge judges the contents of a graph. It may be used by several goroutines, each with a [Worker], while the graph
-// and the contents do not change.
+// A Judge judges the contents of a graph. It may be used by several goroutines, each with a [Worker], while the
+// graph and the contents do not change.
 type Judge struct {
 	maker    *content.Maker
 	contents *content.Contents
@@ -47,14 +52,16 @@ type Guest struct {
 	Set     signature.Set
 }
 
-// A form is what the neighbourhood of a content says about forms.
+// A form is what the neighbourhood of a content says about forms: the forms of its neighbours, and how the
+// content itself fills in the one that it has.
 type form struct {
 	*family.Forms
 	own family.Filled
 }
 
-// New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for in the graph, which must be
-// settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used.
+// New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for
+// in the graph, which must be settled then. bias is added to the logarithm of all odds. memory is how
+// many bytes may be used.
 func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
 	j := &Judge{
 		maker: m, contents: contents, graph: g, lists: lists, bias: bias, without: neighbour.None, memory: memory,
@@ -66,15 +73,17 @@ func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists
 	return j
 }
 
-// Changed returns a judge for the same contents and graph after they have changed. It keeps the texts, which do not
-// depend on what others there are, and places to begin with; those of slots that became free must have been forgotten.
+// Changed returns a judge for the same contents and graph after they have changed. It keeps the texts,
+// which do not depend on what others there are, and places to begin with; those of slots that became free
+// must have been forgotten.
 func (j *Judge) Changed() *Judge {
 	g := *j
 	g.places, g.stands, g.forms = newCache[*evidence.Place](g.memory/placeShare), newCache[*standing](g.memory/placeShare), newCache[*form](g.memory/formShare)
 	return &g
 }
 
-// Forget drops what is kept of a slot that becomes free.
+// Forget drops what is kept of a slot that becomes free, since another content may get the slot. What depends
+// on other documents need not be forgotten: Changed drops all of that.
 func (j *Judge) Forget(slot uint32) {
 	j.texts.forget(slot)
 	if j.before != nil {
@@ -82,8 +91,9 @@ func (j *Judge) Forget(slot uint32) {
 	}
 }
 
-// With returns a judge for the same contents, a guest, and without the content of a slot: as it would be if the guest were
-// added and that one deleted. guest may be nil, and without [neighbour.None].
+// With returns a judge for the same contents, a guest, and without the content of a slot: as it would be if the
+// guest were added and that one deleted. guest may be nil, and without [neighbour.None]. It shares the texts,
+// and the places to begin with, but nothing else: a guest changes the neighbourhoods of others.
 func (j *Judge) With(guest *Guest, without uint32) *Judge {
 	g := *j
 	g.guest, g.without = guest, without
@@ -94,8 +104,8 @@ func (j *Judge) With(guest *Guest, without uint32) *Judge {
 // guestCache is how much is kept for the time of a search.
 const guestCache = 64 << 20
 
-// A Worker judges for one goroutine. What it makes of contents goes into the caches of the judge, or, between Begin and End, into
-// memory of its own.
+// A Worker judges for one goroutine. What it makes of contents goes into the caches of the judge, or, between
+// Begin and End, into memory of its own.
 type Worker struct {
 	*Judge
 	searcher *neighbour.Searcher
@@ -126,8 +136,8 @@ type Worker struct {
 	}
 }
 
-// Begin says that from now on until End, contents are compared that have no neighbours but each other. Nobody else needs what is
-// made of them, so their memory is used for the next ones at once.
+// Begin says that from now on until End, contents are compared that have no neighbours but each other. Nobody
+// else needs what is made of them, so their memory is used for the next ones at once.
 func (w *Worker) Begin() { w.alone = true }
 
 // End forgets what was made of contents since Begin.
@@ -137,7 +147,8 @@ func (w *Worker) End() {
 	w.ownPlaces.clear(w.memory / ownShare)
 }
 
-// Worker returns a worker.
+// Worker returns a worker for one goroutine, with the buffers of one that is done, if there is any. A caller
+// that forgets Done loses only that.
 func (j *Judge) Worker() *Worker {
 	var p *neighbour.Point
 	if j.guest != nil {
@@ -156,7 +167,8 @@ func (j *Judge) Worker() *Worker {
 // workers are those that are done, whose memory the next ones use.
 var workers = sync.Pool{New: func() any { return &Worker{searcher: &neighbour.Searcher{}} }}
 
-// Done says that nobody needs the worker and what it has returned any more.
+// Done says that nobody needs the worker and what it has returned any more. The next worker gets its buffers,
+// but nothing that refers to a judge, so that a pool does not keep old contents alive.
 func (w *Worker) Done() {
 	clear(w.words[:cap(w.words)])
 	w.searcher.Reset(nil, nil, neighbour.None)
@@ -182,11 +194,12 @@ func (w *Worker) content(slot uint32) content.Content {
 	return w.contents.At(slot)
 }
 
-// Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of many thousands, only those that stand next
-// to it. The slice is valid until the next call of a method.
+// Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of many thousands,
+// only those that are next to it. The slice is valid until the next call of a method.
 func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.UsualLimit) }
 
-// NearOfAll is Near with all others of a crowd.
+// NearOfAll is Near with all others of a crowd. In a crowd of many thousands it takes time and memory for all
+// of them, so it is for callers who need a definite answer.
 func (w *Worker) NearOfAll(slot uint32) []neighbour.Near {
 	if !w.isInLargeCrowd(slot) {
 		return w.Near(slot)
@@ -194,7 +207,7 @@ func (w *Worker) NearOfAll(slot uint32) []neighbour.Near {
 	return w.among(slot, neighbour.NoLimit)
 }
 
-// A standing is what is known of the crowd of a slot. To find it out takes all its neighbours, so it is kept.
+// A standing is what is known of the crowd of a slot. Finding it out takes all its neighbours, so it is kept.
 type standing struct {
 	isCrowded bool // see [Worker.IsCrowded]
 	isLarge   bool // see [Worker.isInLargeCrowd]
@@ -220,14 +233,16 @@ func (w *Worker) standing(slot uint32) *standing {
 	return w.stands.get(slot, find)
 }
 
-// isInLargeCrowd reports whether a slot has neighbours in a crowd of many thousands besides those that stand next to it. In most
-// such crowds a few words are all that is common.
+// isInLargeCrowd reports whether a slot has neighbours in a crowd of many thousands besides those that are next
+// to it. In most such crowds a few words are all that is common.
 func (w *Worker) isInLargeCrowd(slot uint32) bool { return w.standing(slot).isLarge }
 
-// among returns the neighbours of a slot, in a crowd of more than most only those that stand next to it.
+// among returns the neighbours of a slot, in a crowd of more than most only those that are next to it. It
+// remembers the last answer, whose slice the next other question overwrites.
 func (w *Worker) among(slot uint32, most neighbour.Limit) []neighbour.Near {
 	l := &w.near
-	// Who asks for neighbours soon asks for the place, which needs them too. Where there is no crowd, they are the same.
+	// A caller who asks for neighbours soon asks for the place, which needs them too. Where there is no crowd,
+	// a limit makes no difference.
 	isKnown := l.of == slot && l.most > 0 && (l.most == most || l.most < most && !l.isCrowded)
 	if !isKnown {
 		l.of, l.most = slot, most
@@ -236,7 +251,9 @@ func (w *Worker) among(slot uint32, most neighbour.Limit) []neighbour.Near {
 	return l.all
 }
 
-// IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
+// IsCrowded reports whether a slot has so many neighbours that it should not be compared with all. It stops
+// looking as soon as there are more than MostNeighbours. Otherwise it has found all of them, and keeps them
+// for the next question.
 func (w *Worker) IsCrowded(slot uint32) bool {
 	if l := &w.near; l.of != slot || l.most != neighbour.UsualLimit {
 		near, isCrowded, isWhole := w.searcher.NeighboursUpTo(w.point(slot), neighbour.UsualLimit, MostNeighbours)
@@ -253,8 +270,9 @@ func (w *Worker) AreNear(a, b uint32) bool {
 	return slices.ContainsFunc(w.NearOfAll(a), func(n neighbour.Near) bool { return n.Slot == b })
 }
 
-// Nearest yields all neighbours of a slot, the nearest first. In a crowd, those that it is close to come first, and some at random stand
-// among these. More than those of its place are only looked for, and sorted, if they are asked for.
+// Nearest yields all neighbours of a slot, the nearest first, each once. In a crowd, a few at random come between
+// the nearest ones (see mostRandom), and in a large one those outside of its windows come last. Most callers stop
+// early. So more than the neighbours of its place are only looked for, and sorted, when they are asked for.
 func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 	return func(yield func(neighbour.Near) bool) {
 		if !w.IsCrowded(slot) {
@@ -296,8 +314,8 @@ func contains(some []neighbour.Near, n neighbour.Near) bool {
 	return slices.ContainsFunc(some, func(x neighbour.Near) bool { return x.Slot == n.Slot })
 }
 
-// inOrder calls yield with neighbours, the nearest first, and their numbers, until it returns false. It sorts all, but not before they are
-// asked for.
+// inOrder calls yield with neighbours, the nearest first, and their numbers, until it returns false. It sorts
+// 256 at first, and twice as many each time, so a caller who stops early does not pay for sorting all.
 func (w *Worker) inOrder(all []neighbour.Near, yield func(i int, n neighbour.Near) bool) bool {
 	number := 0
 	for n := 256; len(all) > 0; n *= 2 {
@@ -313,13 +331,14 @@ func (w *Worker) inOrder(all []neighbour.Near, yield func(i int, n neighbour.Nea
 	return true
 }
 
-// random returns up to n neighbours of a slot that is crowded, at random.
+// random returns up to n neighbours of a slot that is crowded, at random: those with the smallest digests, so
+// they are the same ones each time and in any order of adding.
 func (w *Worker) random(slot uint32, n int) []neighbour.Near {
 	some := w.standing(slot).random
 	return some[:min(len(some), n):min(len(some), n)]
 }
 
-// text returns the text of a slot.
+// text returns the text of a slot, from a cache if it is there. Between Begin and End it uses memory of the worker.
 func (w *Worker) text(slot uint32) *evidence.Text {
 	read := func(t *evidence.Text) {
 		c := w.content(slot)
@@ -371,8 +390,10 @@ func (w *Worker) place(slot uint32) *evidence.Place {
 
 // readPlace reads the place of a slot, in the memory that p has.
 //
-// Searches ask for the same places again and again, and from one search to the next only a neighbour or two change, such as the guest. So places are kept.
-// The neighbours are always looked up, so the result is the same as reading the place from scratch.
+// Searches ask for the same places again and again, and from one search to the next only a neighbour or two
+// change, such as the guest. So places are kept. The neighbours are always looked up, so the result is the same
+// as reading the place from scratch. A kept place is replaced only after more than mostStale changes, since
+// keeping one means copying it.
 func (w *Worker) readPlace(slot uint32, p *evidence.Place) {
 	w.standing(slot) // which needs all neighbours too
 	near := w.searcher.Nearest(w.Near(slot))
@@ -393,7 +414,8 @@ func (w *Worker) readPlace(slot uint32, p *evidence.Place) {
 	}
 }
 
-// remember keeps a place for later searches, without the guest.
+// remember keeps a place for later searches, without the guest, which no later search has. The guest may have pushed
+// out the last neighbour, so the place may have one too few; Change adds it when the neighbours are looked up.
 func (w *Worker) remember(slot uint32, p *evidence.Place) {
 	known := p.Known(w.digest)
 	if g := slices.IndexFunc(p.Near, func(n neighbour.Near) bool { return n.Slot == neighbour.None }); g >= 0 {
@@ -411,9 +433,9 @@ func (w *Worker) digest(slot uint32) uint64 { return w.content(slot).Digest }
 type Score struct {
 	Similarity, Probability float64
 
-	// IsTemplate says that by their texts alone they would be near-duplicates, but that the neighbourhood shows that
-	// what they share is shared by many: a template. Then Probability is that of their texts alone, as it is for copies of
-	// which there are many.
+	// IsTemplate says that by their texts alone they would be near-duplicates, but that the neighbourhood shows
+	// that what they share is shared by many: a template. Then Probability is that of their texts alone, as it
+	// is for copies of which there are many.
 	IsTemplate bool
 }
 
@@ -428,7 +450,8 @@ func (w *Worker) Score(a, b uint32) Score {
 	return s
 }
 
-// areMany reports whether so many documents are in the neighbourhood of one of two documents with so many neighbours, itself included.
+// areMany reports whether one of two documents, with a and b neighbours, is in a neighbourhood of leastMany or
+// more documents, itself included.
 func areMany(a, b int) bool { return max(a, b)+1 >= leastMany }
 
 // Evidence returns what [Worker.Score] is computed from.
@@ -436,7 +459,8 @@ func (w *Worker) Evidence(a, b uint32) evidence.Vector {
 	return w.compare.Pair(w.text(a), w.text(b), w.place(a), w.place(b), a, b)
 }
 
-// form returns what the neighbourhood of a slot says about forms.
+// form returns what the neighbourhood of a slot says about forms. It looks at up to mostForms texts, and not at
+// the whole neighbourhood.
 func (w *Worker) form(slot uint32) *form {
 	return w.forms.get(slot, func() (*form, int) {
 		own := w.text(slot)
@@ -463,8 +487,8 @@ func (w *Worker) form(slot uint32) *form {
 	})
 }
 
-// learn returns the forms of the texts of slots, which it sorts. What forms there are depends on the set alone, and all versions of one
-// page have the same neighbours, so that of the last set is kept.
+// learn returns the forms of the texts of slots, which it sorts. What forms there are depends on the set alone,
+// and all versions of one page have the same neighbours, so the forms of the last set are kept.
 func (w *Worker) learn(of []uint32) *family.Forms {
 	slices.Sort(of)
 	if w.learnt == nil || !slices.Equal(of, w.learntFrom) {
@@ -478,7 +502,9 @@ func (w *Worker) learn(of []uint32) *family.Forms {
 	return w.learnt
 }
 
-// Kind returns the kind of two neighbours with a score. Two contents are never identical.
+// Kind returns the kind of two neighbours with a score: the first one that fits. SameForm comes before
+// SameExceptNumbers, since the numbers of a form, such as an invoice, are what is filled in (package family).
+// Two contents are never identical.
 func (w *Worker) Kind(a, b uint32, s Score) neardup.Kind {
 	x, y := w.text(a).Words, w.text(b).Words
 	switch {
@@ -494,8 +520,8 @@ func (w *Worker) Kind(a, b uint32, s Score) neardup.Kind {
 	return neardup.Revised
 }
 
-// isForm reports whether two contents are one form that is filled in differently, as the neighbourhood of one of them
-// shows.
+// isForm reports whether two contents are one form that is filled in differently, as the
+// neighbourhood of one of them shows.
 func (w *Worker) isForm(a, b uint32) bool {
 	return w.fillsIn(a, b) || w.fillsIn(b, a)
 }

@@ -12,13 +12,18 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// This file finds all neighbours of all contents at once. To look each one up would take 42 searches for it, each with some
-// misses of the cache. Instead each band is sorted by itself, and the buckets are gone through in their order. The sketches of a
-// bucket are copied side by side first, so that most pairs, which share the band by chance, cost a few nanoseconds. A pair is
-// found in each band that it shares, so the pairs are collected in a set.
+// This file finds all neighbours of all contents at once. Looking each one up would take a search in each of 42
+// bands, with cache misses in every one. Instead each band is sorted by itself, and the buckets are gone
+// through in their order. The sketches of a bucket are copied side by side first, so that most pairs, which
+// share the band by chance, cost a few nanoseconds. A pair is found in each band that it shares, so the pairs
+// are collected in a set.
 //
-// In a bucket of a crowd, nearly all may be neighbours, and find each other again in every band. Such a dense bucket is kept for
-// searches, and not gone through.
+// In a bucket of a crowd, nearly all may be neighbours, and find each other again in every band. Such a
+// dense bucket is kept for searches, and not gone through. The lists and the searches in these buckets
+// together give the neighbours that a [Searcher] of the whole graph finds; nobody needs to know which of the
+// two a neighbour comes from.
+//
+// Each goroutine takes one band at a time. They share only the set, whose 64 parts have a lock each.
 
 // Lists are the neighbours of all contents, except for those who are neighbours in dense buckets alone.
 type Lists struct {
@@ -29,7 +34,8 @@ type Lists struct {
 	large  bitset // and those that are in one of more than [UsualLimit]
 }
 
-// Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone. They must not be changed.
+// Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone.
+// They must not be changed.
 func (l *Lists) Of(slot uint32) []Near {
 	if uint64(slot)+1 >= uint64(len(l.from)) { // a guest has the largest slot
 		return nil
@@ -61,8 +67,8 @@ func (l *Lists) Most() (most int) {
 	return most
 }
 
-// NewSearcher returns a searcher of the graph g from which the lists are, for one goroutine. It finds the same as one of g, but g need not
-// be settled.
+// NewSearcher returns a searcher of the graph g from which the lists are, for one goroutine. It finds the same as
+// one of g, but g need not be settled: it searches only in the buckets that the lists kept, and these are in order.
 func (l *Lists) NewSearcher(g *Graph) *Searcher {
 	if l.crowds != nil {
 		g = l.crowds
@@ -72,12 +78,13 @@ func (l *Lists) NewSearcher(g *Graph) *Searcher {
 	return s
 }
 
-// Bytes that a pair of neighbours takes while it is in the set, alone in a block, and, both ways round, in the lists.
+// Bytes that a pair of neighbours takes while it is in the set, alone in a block, and, both
+// ways round, in the lists.
 const pairBytes = 60
 
-// Join returns the neighbours of all contents. They are those that a [Searcher] finds. It uses all processors. It returns nil if
-// they would take more than a part of the memory of the graph, so that they have to be searched for one by one, or if the
-// context ends. tell, if not nil, is called with how many of the bands have been done.
+// Join returns the neighbours of all contents. They are those that a [Searcher] finds. It uses all processors. It
+// returns nil if they would take more than a part of the memory of the graph, so that they have to be searched
+// for one by one, or if the context ends. tell, if not nil, is called with how many of the bands have been done.
 func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
 	crowds := make([][bands]crowdBuckets, len(g.levels))
@@ -119,7 +126,8 @@ type crowdBuckets struct {
 	large []uint64 // another one
 }
 
-// add adds the buckets of crowds, by level and band.
+// add adds the buckets of crowds, by level and band. They become a graph of their own, with one run that has
+// nothing else, which shares sketches and slots with g.
 func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 	all := *g
 	size := 0
@@ -140,7 +148,7 @@ func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 	}
 }
 
-// mark sets the bits of the slots that entries stand for.
+// mark sets the bits of the slots of entries.
 func (x *index) mark(slots bitset, entries []uint64) {
 	for _, e := range entries {
 		slots.add(x.slot(uint32(e)))
@@ -181,8 +189,8 @@ type join struct {
 func (j *join) run(ctx context.Context) {
 	share := j.graph.memory / int64(runtime.GOMAXPROCS(0))
 	parts := uint64(int64(j.size())*16/max(share/bandShare, 1<<20) + 1)
-	// Sketches in memory are copied for a few buckets, which then are in the cache. Those in a file are read in its order, so there
-	// should be as many as possible.
+	// Sketches in memory are copied for few buckets at a time, so that they stay in the cache. Those in a file
+	// are read in the order of the file, so there should be as many as possible.
 	j.most = 4096
 	if j.index.sketches.IsSpilled() {
 		j.most = int(max(share/bucketShare/80, 1<<14))
@@ -193,7 +201,9 @@ func (j *join) run(ctx context.Context) {
 	j.compareAll()
 }
 
-// runPart goes through the buckets of a part of the keys.
+// runPart goes through the buckets of a part of the keys. It makes the list of the band anew, since the runs
+// and the tail together have each signature once. If the context ends it stops in the middle; Join then
+// returns no lists at all.
 func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	list := slices.Grow(j.list[:0], int(uint64(j.size())/parts*9/8))
 	all := j.dead.Len() == 0
@@ -229,7 +239,8 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	}
 }
 
-// isDense reports whether a bucket is dense. On that depends how its neighbours are found, but not which they are.
+// isDense reports whether a bucket is dense, by a sample of pairs. That decides how its neighbours are found,
+// but not which they are, so a wrong answer only costs time.
 func (j *join) isDense(bucket []uint64, sketches []sketch) bool {
 	near := 0
 	for i := range denseSamples {
@@ -266,7 +277,9 @@ func (j *join) compareAll() {
 	j.near = j.near[:0]
 }
 
-// bucket finds the neighbours in a bucket, or keeps it.
+// bucket finds the neighbours in a bucket, or keeps it. A large bucket is kept in any case, for callers
+// without a limit. If it is not dense, the neighbours in its windows go into the lists as well, so that other
+// callers need no search.
 func (j *join) bucket(bucket []uint64, sketches []sketch) {
 	isLarge := len(bucket) > int(j.graph.usual)
 	isDense := (isLarge || len(bucket) > j.graph.kept) && j.isDense(bucket, sketches)
@@ -290,7 +303,10 @@ func (j *join) bucket(bucket []uint64, sketches []sketch) {
 	}
 }
 
-// compare finds the neighbours among the entries of a bucket, each with so many before it.
+// compare finds the neighbours among the entries of a bucket, each with up to before entries before it. Before
+// it takes a pair, it asks the set whether another band has found it already. The block of the last pair is
+// remembered, since the next pair is often in the same one. It may be out of date, and then the set gets the
+// pair again, which does no harm.
 func (j *join) compare(bucket []uint64, sketches []sketch, before int) {
 	least := leastAgreement[j.level]
 	var known block // of the last pair
@@ -322,11 +338,12 @@ type nearPair struct {
 	agreement uint8
 }
 
-// A block is the pairs of one slot with 64 others in a row, each a bit. In a crowd most of these are pairs, and those of a bucket are looked
-// up one after the other.
+// A block is the pairs of one slot with 64 others in a row, each a bit. In a crowd most of these are pairs, and
+// those of a bucket are looked up one after the other.
 type block struct{ key, pairs uint64 }
 
-// key returns the key of the block of a pair: a in the upper half, and b without its six lowest bits, all set so that no key is 0.
+// key returns the key of the block of a pair: a in the upper half, and b without its six lowest bits, all
+// set so that no key is 0.
 func (p nearPair) key() uint64 { return uint64(p.a)<<32 | uint64(p.b) | 63 }
 
 // bit returns the bit of a pair in its block.
@@ -339,8 +356,8 @@ type pairs struct {
 	most  int
 }
 
-// A pairTable is a part of the set: an open hash table of blocks, and the pairs in the order of finding. A pair of neighbours is of one level
-// only.
+// A pairTable is a part of the set: an open hash table of blocks, and the pairs in the order of finding. A pair
+// of neighbours is of one level only.
 type pairTable struct {
 	sync.RWMutex
 	blocks []block // the key is 0 if there is none
@@ -410,10 +427,12 @@ func (t *pairTable) grow(s *pairs) {
 	}
 }
 
-// isFull reports whether there are more pairs than are wanted.
+// isFull reports whether there are more pairs than are wanted. Goroutines ask now and then, so
+// there may be a few more.
 func (s *pairs) isFull() bool { return int(s.n.Load()) > s.most }
 
-// lists returns the neighbours by slot.
+// lists returns the neighbours by slot. Pairs are in the order of finding, which depends on the goroutines, so
+// the neighbours of each slot are sorted.
 func (s *pairs) lists() *Lists {
 	each := func(take func(a, b uint32, agreement int32)) {
 		for i := range s.parts {

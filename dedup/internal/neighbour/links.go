@@ -11,12 +11,12 @@ import (
 	"github.com/neardup/neardup/internal/slots"
 )
 
-// This file finds which contents can matter to each other, where no process has all of them. These are linked, and what
-// is said of two contents depends on nothing but those that a chain of links connects with them.
+// This file finds which contents can matter to each other, where no process has all of them. These are linked.
+// The verdict on two contents depends on nothing but those that a chain of links connects with them.
 //
-// Two are linked if they are neighbours, or if both are in a bucket of more than [UsualLimit], where it depends on the others
-// who is whose neighbour. A link too many does no harm. So nobody has to know all links: those that are found connect
-// what all of them would.
+// Two are linked if they are neighbours, or if both are in a bucket of more than [UsualLimit], where it depends
+// on the others who is whose neighbour. A link too many does no harm. So nobody has to know all links: those
+// that are found connect what all of them would.
 
 // An Entry is what has to be known of a signature in a bucket.
 type Entry struct {
@@ -53,8 +53,12 @@ func EachBucket(s *signature.Set, use func(b Bucket, e Entry)) {
 	}
 }
 
-// LinkBucket calls link with the numbers of entries of one bucket so that those that can matter to each other are
-// connected. It takes time for all pairs of them, but less if many are linked. It reorders order, which has the numbers.
+// LinkBucket calls link with the numbers of entries of one bucket so that those that can matter to each
+// other are connected. It takes time for all pairs of them, but less if many are linked. It reorders order,
+// which has the numbers.
+//
+// It does not compare two entries that are linked already, directly or by a chain. So the links connect
+// everything that belongs together, but not every two neighbours get a link.
 func LinkBucket(b Bucket, entries []Entry, order []int, link func(i, j int)) {
 	if len(order) > int(UsualLimit) {
 		for _, i := range order[1:] {
@@ -80,7 +84,7 @@ func LinkBucket(b Bucket, entries []Entry, order []int, link func(i, j int)) {
 	}
 }
 
-// Links finds links in a part of the buckets: those whose keys are in one of so many equal ranges.
+// Links finds links in a part of the buckets: those whose keys are in one of several equal ranges.
 type Links struct {
 	part, parts uint64
 	levels      [signature.Levels]linkLevel
@@ -93,7 +97,7 @@ type linkLevel struct {
 	lists    [bands]slots.Column[uint64] // the key in the upper half, and the ordinal in the lower one
 }
 
-// NewLinks returns Links for one of so many parts, from 0 on.
+// NewLinks returns Links for one of several parts, which are numbered from 0 on.
 func NewLinks(part, parts int) *Links { return &Links{part: uint64(part), parts: uint64(parts)} }
 
 // Add adds a content by a number, which the links will have.
@@ -114,8 +118,9 @@ func (l *Links) Add(content uint32, s *signature.Set) {
 	}
 }
 
-// Find calls link with the links that it finds, from one goroutine at a time. Which these are is always the same, but not their order. It
-// uses all processors, and may be called once.
+// Find calls link with the links that it finds, from one goroutine at a time. Which these are is always the
+// same, but not their order. It uses all processors, and may be called once, since it gives back the memory of
+// each list as it goes. If the context ends, links are missing.
 func (l *Links) Find(ctx context.Context, link func(a, b uint32)) error {
 	var mu sync.Mutex
 	var finders sync.Pool // for each goroutine one, with its memory
@@ -151,7 +156,8 @@ func (l *Links) Find(ctx context.Context, link func(a, b uint32)) error {
 	return ctx.Err()
 }
 
-// A linkFinder finds the links of some buckets at a time. It copies their entries first, so that memory fetches them side by side.
+// A linkFinder finds the links of some buckets at a time. It copies their entries first, so that memory
+// fetches them side by side.
 type linkFinder struct {
 	*linkLevel
 	link       func(a, b uint32)

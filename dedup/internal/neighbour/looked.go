@@ -1,7 +1,13 @@
 package neighbour
 
-// Looked are the ordinals of one level that were looked at in a search: a bit for each, and a list of those that are set. Of very many ordinals a search
-// looks at a few thousand, so they are in a table by a hash instead, with some room.
+// This file remembers what a search has looked at. Similar contents share many bands, so a search meets the
+// same one again and again, and compares it once.
+
+// Looked are the ordinals of one level that were looked at in a search: a bit for each, and a list of what is set.
+// If there are very many ordinals, a search looks at a few thousand of them, so they are in a hash table instead.
+//
+// A searcher uses it for one search after another. Only what was set is cleared in between, so a search takes
+// no time for the contents that it does not look at.
 type looked struct {
 	bits   []uint64
 	table  []uint32 // an ordinal and 1, or 0; the length is a power of two
@@ -47,7 +53,8 @@ func (l *looked) find(ord uint32) (at uint32, ok bool) {
 	return at, l.table[at] != 0
 }
 
-// has reports whether an ordinal was looked at, if there are bits.
+// has reports whether an ordinal was looked at, if there are bits. With a table it says no: it only saves a
+// call of add, which asks anyway.
 func (l *looked) has(ord uint32) bool { return l.isFew && l.bits[ord/64]>>(ord%64)&1 != 0 }
 
 // add takes note of an ordinal, and reports whether it is the first time.

@@ -21,20 +21,21 @@ import (
 	"github.com/neardup/neardup/dedup/internal/signature"
 )
 
-// leastAgreement is in how many of 128 values neighbours agree: a similarity of about 0.28 by pairs of words, and of 0.34 by
-// runs of characters, which texts of one subject share by chance. With 32 and 40, and with 38 and 45, the sets in docs/dedup.md come
-// out alike; but with less, chance finds neighbours for most of some million texts (docs/dedup.md).
+// leastAgreement is in how many of 128 values neighbours agree: a similarity of about 0.28 by pairs of words,
+// and of 0.34 by runs of characters, which texts of one subject share by chance. With 32 and 40, and with 38
+// and 45, the sets in docs/dedup.md come out alike; but with less, chance finds neighbours for most of some
+// million texts (docs/dedup.md).
 var leastAgreement = [signature.Levels]int32{signature.Long: 36, signature.Short: 43}
 
-// Signatures are where the signatures are, which take too much memory to be kept here: a search needs that of its point. Digest
-// returns a hash of the content in a slot, by which some of equally near neighbours are chosen.
+// Signatures are where the signatures are, which take too much memory to be kept here: a search needs that of its
+// point. Digest returns a hash of the content in a slot, by which some of equally near neighbours are chosen.
 type Signatures interface {
 	Signature(slot uint32, l signature.Level, into *signature.Signature)
 	Digest(slot uint32) uint64
 }
 
-// A Graph knows the signatures of contents by their slots: it keeps a sketch and the keys of the bands of each. Changes must not
-// run beside other methods; searches may run side by side when [Graph.IsSettled].
+// A Graph knows the signatures of contents by their slots: it keeps a sketch and the keys of the bands of each.
+// Changes must not run beside other methods; searches may run side by side when [Graph.IsSettled].
 type Graph struct {
 	texts  Signatures
 	memory int64
@@ -43,8 +44,8 @@ type Graph struct {
 	levels [signature.Levels]index
 }
 
-// New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
-// Sketches and keys are in memory as long as they take a part of so many bytes.
+// New returns an empty graph of contents whose signatures texts has: those that are added must be there until
+// they are deleted. Sketches and keys are in memory as long as they take no more than their parts of memory.
 func New(texts Signatures, memory int64) *Graph {
 	g := &Graph{texts: texts, memory: memory, usual: UsualLimit, kept: leastKept}
 	for l := range g.levels {
@@ -53,8 +54,9 @@ func New(texts Signatures, memory int64) *Graph {
 	return g
 }
 
-// MakeRoom moves to files what takes more memory than it may, before n contents are added, at most as many as [slots.Column.MakeRoom]. After an error the graph is
-// as it was.
+// MakeRoom moves to files what takes more memory than it may, before n contents are added, at most as many
+// as [slots.Column.MakeRoom]. It is apart from Add so that all that can fail comes first. After an error
+// the graph is as it was.
 func (g *Graph) MakeRoom(n int) error {
 	return cmp.Or(g.levels[signature.Long].makeRoom(n), g.levels[signature.Short].makeRoom(n))
 }
@@ -85,7 +87,8 @@ func (g *Graph) Add(to []uint32, of []*signature.Set) {
 	}
 }
 
-// Delete removes the signatures of a slot.
+// Delete removes the signatures of a slot. It only marks them, in constant time; they leave the
+// lists when runs are merged.
 func (g *Graph) Delete(slot uint32) {
 	for l := range g.levels {
 		g.levels[l].remove(slot)
@@ -97,7 +100,7 @@ func (g *Graph) IsSettled() bool {
 	return g.levels[signature.Long].isSettled() && g.levels[signature.Short].isSettled()
 }
 
-// IsNearlySettled reports whether Settle has little to do: most is sorted.
+// IsNearlySettled reports whether Settle has little to do: more than half is sorted.
 func (g *Graph) IsNearlySettled() bool {
 	sorted, all := 0, 0
 	for l := range g.levels {
@@ -122,14 +125,15 @@ func (g *Graph) has(slot uint32) (has [signature.Levels]bool) {
 	return has
 }
 
-// isOther reports whether two contents are compared by another level: two that both have short signatures are compared by these alone.
+// isOther reports whether two contents are compared by another level: two that both have short signatures are
+// compared by these alone. So each pair of neighbours belongs to one level, and its agreement is that of this level.
 func (g *Graph) isOther(l signature.Level, a, b uint32) bool {
 	short := &g.levels[signature.Short]
 	return l == signature.Long && short.size() > 0 && short.has(a) && short.has(b)
 }
 
-// Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
-// little time and memory.
+// Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to
+// g. It takes little time and memory.
 func (g *Graph) Snapshot(texts Signatures) *Graph {
 	c := &Graph{texts: texts, memory: g.memory, usual: g.usual, kept: g.kept}
 	for l := range g.levels {
@@ -139,7 +143,8 @@ func (g *Graph) Snapshot(texts Signatures) *Graph {
 	return c
 }
 
-// MayBeNear reports whether two contents are neighbours if they share a band.
+// MayBeNear reports whether two contents are neighbours if they share a band. It asks less than a search does,
+// so it may be true of two that are not neighbours, but is never false of two that are.
 func MayBeNear(a, b *signature.Set) bool {
 	for l := range signature.Levels {
 		if a.Has[l] && b.Has[l] {

@@ -10,9 +10,18 @@ import (
 	"github.com/neardup/neardup/internal/slots"
 )
 
-// This file adds signatures to an index, and makes its runs: it sorts the lists of what was added, and merges runs so that a search looks into few.
+// This file adds signatures to an index, and makes its runs: it sorts the lists of what was added, and merges
+// runs so that a search looks into few.
+//
+// Adding sorts nothing. A new signature goes to the tail, whose keys a search goes through one by one. settle,
+// which a search calls before it begins, makes a run of the tail when that is too long, and merges as much as
+// can be done while everybody waits. Larger merges are done in the background ([Merge]).
+//
+// A run never changes. It may have ordinals of signatures that were deleted since, so whoever reads a list asks
+// for each ordinal whether it still has a slot. Merging leaves them out.
 
-// add adds signatures to slots that have none. Several goroutines call set with the number of a signature and its ordinal.
+// add adds signatures to slots that have none. Several goroutines call set with the number of a
+// signature and its ordinal.
 func (x *index) add(to []uint32, set func(i, ord int)) {
 	first := x.size()
 	x.slots.Extend(len(to))
@@ -32,11 +41,13 @@ func (x *index) add(to []uint32, set func(i, ord int)) {
 	})
 }
 
-// isSettled reports whether settle has nothing to do.
+// isSettled reports whether settle has nothing to do. A short tail may stay: a search goes through it as
+// fast as through a run.
 func (x *index) isSettled() bool { return x.tail.n <= fewUnsorted }
 
-// settle puts the signatures that are not in a run into one, and merges it with those before it that are not much longer, as far as that takes no
-// time worth mentioning.
+// settle puts the signatures that are not in a run into one, and merges it with those before it that are
+// not much longer, as far as that takes no time worth mentioning (atOnce). It leaves the runs alone that
+// a Merge is working on.
 func (x *index) settle() {
 	if x.isSettled() {
 		return
@@ -44,8 +55,9 @@ func (x *index) settle() {
 	x.merge(x.mergeable(len(x.runs), x.merging, x.tail.end(), x.atOnce))
 }
 
-// mergeable returns the first of the runs before one, from least on, that are merged with what follows up to the ordinal to: none is much
-// longer than all behind it, and together they have at most so many ordinals.
+// mergeable returns the first of the runs that are merged with what follows, up to the ordinal to. It goes back
+// from first, but not beyond least, as long as a run is at most twice as long as everything after it and all of
+// them have at most most ordinals. So runs become shorter and shorter, and there are few of them.
 func (x *index) mergeable(first, least, to, most int) int {
 	for first > least && to-x.runs[first-1].from <= most && x.runs[first-1].len() <= 2*(to-x.runs[first-1].to) {
 		first--
@@ -61,8 +73,9 @@ type Merge struct {
 	made       run
 }
 
-// NextMerge begins a merge of runs of which none is much longer than the ones behind it, or returns nil if there are none. Only one may be under
-// way. texts returns the texts as they are now. The caller calls [Merge.Do] without a lock, and then [Graph.Adopt].
+// NextMerge begins a merge of runs of which none is much longer than those after it, or returns nil if there
+// are none. Only one may be under way. texts returns the texts as they are now; it is called only if there is
+// something to merge. The caller calls [Merge.Do] without a lock, and then, with a lock again, [Graph.Adopt].
 func (g *Graph) NextMerge(texts func() Signatures) *Merge {
 	for l := range g.levels {
 		x := &g.levels[l]
@@ -80,14 +93,16 @@ func (g *Graph) NextMerge(texts func() Signatures) *Merge {
 	return nil
 }
 
-// Do does the work. It uses all processors.
+// Do does the work. It uses all processors. It sees a snapshot: a signature that is deleted meanwhile is in the
+// new run too, and is passed over there as in the old ones.
 func (m *Merge) Do() {
 	runs := m.of.runs[m.first:m.end]
 	m.of.tail = keys{from: m.of.tail.from}
 	m.made = m.of.merged(runs, runs[0].from, runs[len(runs)-1].to)
 }
 
-// Adopt puts what a merge has made in the place of the runs that it was made of, unless something has replaced these meanwhile.
+// Adopt puts what a merge has made in the place of the runs that it was made of. If something else has replaced
+// these meanwhile, as renumber and compact do, merging is 0 and the result is dropped: its ordinals may be old ones.
 func (g *Graph) Adopt(m *Merge) {
 	for l := range g.levels {
 		if x := &g.levels[l]; x == m.index && x.merging == m.end {
@@ -98,6 +113,8 @@ func (g *Graph) Adopt(m *Merge) {
 }
 
 // renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
+// Everything that can fail goes into new columns first; only then the index changes. New ordinals are in the
+// order of the old ones, so lists stay sorted and need no sorting again.
 func (x *index) renumber() error {
 	all := x.sketches.Empty()
 	kept := x.slots.Empty()
@@ -179,7 +196,7 @@ func (x *index) merged(runs []run, from, to int) run {
 	if shelf != nil { // each takes a list and as much room
 		atOnce = int(max(x.listed/(16*int64(to-from)), 1))
 	}
-	turns := make(chan struct{}, atOnce)
+	turns := make(chan struct{}, atOnce) // limits the memory of lists that are made at the same time
 	parallel.Each(bands, func(b int) {
 		turns <- struct{}{}
 		defer func() { <-turns }()
@@ -200,7 +217,7 @@ func (x *index) merged(runs []run, from, to int) run {
 		list, buf[1] = sortByKey(x.appendTail(list, b), buf[1])
 		r.lists[b] = slots.Shelve(shelf, b, x.order(b, list))
 		if buf[0] = list; !r.lists[b].IsSpilled() {
-			buf[0] = nil
+			buf[0] = nil // the run keeps the list itself, and not a copy in a file
 		}
 		buffers.Put(buf)
 	})
@@ -239,7 +256,8 @@ func (x *index) order(band int, list []uint64) []uint64 {
 	return list
 }
 
-// orderBucket puts a bucket into the order of [index.compare].
+// orderBucket puts a bucket into the order of [index.compare]. It copies the sketches side by side first, and
+// compares sixteen values as one number.
 func (x *index) orderBucket(band int, bucket []uint64) {
 	type entry struct {
 		first uint64 // sixteen values from the band on, which nearly always decide
@@ -271,8 +289,9 @@ func bucketEnd(list []uint64) int {
 	return end
 }
 
-// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two passes sort by 24 bits of the
-// keys, and then few have neighbours with other keys that share these. room may be nil, or what was returned before.
+// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two
+// passes sort by 24 bits of the keys, and afterwards few entries are next to one with the same bits and another
+// key. room may be nil, or what was returned before.
 func sortByKey(list, room []uint64) (sorted, roomAfter []uint64) {
 	if len(list) < 1<<12 {
 		slices.Sort(list)

@@ -9,7 +9,15 @@ import (
 	"github.com/neardup/neardup/dedup/internal/signature"
 )
 
-// This file finds the neighbours of one content: those that share a band with it and agree in enough values, and puts the nearest ones first.
+// This file finds the neighbours of one content: those that share a band with it and agree in enough values,
+// and puts the nearest ones first.
+//
+// A search looks into the bucket of each of 42 bands, in every run and in the tail. A content in several
+// buckets is compared once. In a crowd, more than a limit in one bucket, only the window of that bucket counts.
+//
+// A guest is in no list, so each step asks whether it belongs to the bucket at hand; and what is left out,
+// as if it were deleted, is passed over in each step. It must come out as if the graph had been changed,
+// crowds and windows included.
 
 // A Searcher searches a settled graph, for one goroutine. It may see the graph with a guest, a content that is
 // not in it, and without the content of a slot: as it would be after an addition and a deletion.
@@ -24,7 +32,7 @@ type Searcher struct {
 	enough  int             // a search ends when it has found more
 	buckets []bucket        // of one band
 	window  []candidate     // of one band
-	guesses [][bands]uint32 // by run, about where the keys of the point stand
+	guesses [][bands]uint32 // by run, about where the keys of the point are
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
@@ -60,15 +68,20 @@ func (s *Searcher) digest(n Near) uint64 {
 // its window.
 type Limit int
 
-// Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd of more than
-// most. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
+// Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is
+// in a crowd of more than most. The slice is valid until the next call. It takes time for those that share a
+// band, or are in a window.
 func (s *Searcher) Neighbours(p Point, most Limit) (near []Near, isCrowded bool) {
 	near, isCrowded, _ = s.NeighboursUpTo(p, most, math.MaxInt)
 	return near, isCrowded
 }
 
-// NeighboursUpTo is Neighbours for a caller who needs only to know whether there are more than enough: then isWhole is false, and near lacks some. In a
-// crowd of thousands it takes little time to find a thousand.
+// NeighboursUpTo is Neighbours for a caller who needs only to know whether there are more than enough: then
+// isWhole is false, and near lacks some. It stops after the band in which there were enough, so in a crowd
+// it looks at few bands.
+//
+// With lists it answers from these, and searches only what they lack: the dense buckets, and beyond
+// the window in large ones.
 func (s *Searcher) NeighboursUpTo(p Point, most Limit, enough int) (near []Near, isCrowded, isWhole bool) {
 	s.found, s.enough = s.found[:0], enough
 	if s.lists != nil {
@@ -96,7 +109,7 @@ func (s *Searcher) search(p Point, most Limit) (isCrowded bool) {
 func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Levels]bool, most int) (isCrowded bool) {
 	q := s.query(l, p, has)
 	q.looked.begin(q.size())
-	for _, n := range q.found { // they must not be found again
+	for _, n := range q.found { // by the lists, or by the other level
 		if ord := q.ordinal(n.Slot); ord != none {
 			q.looked.add(ord)
 		}
@@ -118,7 +131,8 @@ func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Level
 	return isCrowded
 }
 
-// query returns a search by one level, which has not begun.
+// query returns a search by one level, which has not begun. It reads the signature of the point, unless the
+// point brings it. If that cannot be read it is zero, and the file of the texts has the error.
 func (s *Searcher) query(l signature.Level, p *Point, has [signature.Levels]bool) *query {
 	q := &query{Searcher: s, index: &s.graph.levels[l], looked: &s.looked[l], hasShort: has[signature.Short], self: none, without: none}
 	if p.Set != nil {
@@ -146,11 +160,13 @@ type sample struct {
 	key   uint32
 }
 
-// sampled is how many are in a sample: so many that some are left when those that are no neighbours are taken off.
+// sampled is how many are in a sample: enough that neighbours are left when the others are taken off.
 const sampled = 64
 
-// Sample returns some neighbours of a point in a crowd of more than [UsualLimit], at random: those with the smallest digests, ascending, in the first band
-// that so many share. There are none without such a crowd. It takes time for the crowd, but only once for each.
+// Sample returns neighbours of a point in a crowd of more than [UsualLimit], at random: those with the smallest
+// digests, ascending, in the first band that so many share. There are none without such a crowd. It takes time
+// for the crowd, but only once for each bucket as long as the searcher is not reset. Digests are hashes, so the
+// sample is random, and yet it is the same for all signatures in the bucket and in any order of adding.
 func (s *Searcher) Sample(p Point) (near []Near) {
 	has := s.has(&p)
 	for l := range signature.Levels {
@@ -234,7 +250,7 @@ type query struct {
 	keys          [bands]uint32
 }
 
-// guess sets the keys of the point, and guesses where they stand in all runs.
+// guess sets the keys of the point, and guesses where they are in all runs.
 func (q *query) guess() {
 	for band := range bands {
 		q.keys[band] = keyOf(&q.signature, band)
@@ -266,10 +282,12 @@ func (q *query) eachUnsorted(band int, key uint32, use func(ord uint32)) {
 	})
 }
 
-// isThere reports whether an ordinal stands for a content, in this search.
+// isThere reports whether an ordinal has a content in this search: it was not deleted, and is not left out.
 func (q *query) isThere(ord uint32) bool { return q.slot(ord) != none && ord != q.without }
 
-// isCrowd reports whether more than most share a band, the point itself included.
+// isCrowd reports whether more than most share a band, the point itself included. What was deleted must not
+// count, or else the result would depend on it. Counting takes time for the bucket, so it first rules out small
+// ones by an upper limit.
 func (q *query) isCrowd(band int, key uint32, most int) bool {
 	size := q.tail.n + 2 // at most, with the point and a guest
 	for _, b := range q.buckets {
@@ -336,7 +354,9 @@ func (c *candidate) compare(other *candidate, band int) int {
 	return cmp.Or(compareFrom(&c.sketch, &other.sketch, band), cmp.Compare(c.digest, other.digest))
 }
 
-// takeWindow takes those that stand next to the point in the order of all values, on each side.
+// takeWindow takes those that are next to the point in the order of all values, on each side. If all of the
+// bucket is in one run, that has the order. Otherwise the window of each run is taken, with everything that is
+// not in order, and the window of these is that of the whole bucket.
 func (q *query) takeWindow(band int, key uint32) {
 	isAlone := len(q.buckets) == 1 && q.buckets[0].len() > fewest && !q.guestShares(band, key)
 	q.eachUnsorted(band, key, func(uint32) { isAlone = false })
@@ -375,8 +395,8 @@ func (q *query) takeWindow(band int, key uint32) {
 	}
 }
 
-// eachNext calls use for those that stand next to the point in a bucket that is in order. Those that are not there any more are passed
-// over.
+// eachNext calls use for those that are next to the point in a bucket that is in order, up to window on each side.
+// Those that are not there any more are passed over and do not count, as if they had never been in the bucket.
 func (q *query) eachNext(b bucket, band int, use func(ord uint32)) {
 	at := q.place(b, band)
 	for _, step := range [2]int{-1, 1} {
@@ -393,7 +413,7 @@ func (q *query) eachNext(b bucket, band int, use func(ord uint32)) {
 	}
 }
 
-// place returns where the point stands, or would stand, in a bucket that is in order.
+// place returns where the point is, or would be, in a bucket that is in order.
 func (q *query) place(b bucket, band int) int {
 	return sort.Search(b.len(), func(i int) bool {
 		ord := b.ord(i)
@@ -407,8 +427,8 @@ func (q *query) place(b bucket, band int) int {
 	})
 }
 
-// isOther reports whether a content is compared with the point by the other level: two that both have short signatures are
-// compared by these alone.
+// isOther reports whether a content is compared with the point by the other level: two that both have short
+// signatures are compared by these alone.
 func (q *query) isOther(hasShort bool) bool {
 	return q.level == signature.Long && q.hasShort && hasShort
 }
@@ -418,7 +438,7 @@ func (q *query) guestShares(band int, key uint32) bool {
 	return q.guestOf != nil && keyOf(q.guestOf, band) == key
 }
 
-// takeGuest appends the guest, if it is a neighbour.
+// takeGuest appends the guest, if it is a neighbour and was not found in an earlier band.
 func (q *query) takeGuest() {
 	if a := agreement(q.of.same(&q.guest.sketch)); a >= leastAgreement[q.level] && !q.guestTaken && !q.isOther(q.Searcher.guest.Set.Has[signature.Short]) {
 		q.found = append(q.found, Near{None, a})
@@ -426,7 +446,7 @@ func (q *query) takeGuest() {
 	}
 }
 
-// take appends what an ordinal stands for, if it is a neighbour and has not been looked at yet.
+// take appends the content of an ordinal, if it is a neighbour and has not been looked at yet.
 func (q *query) take(ord uint32) {
 	if ord == q.self || !q.looked.add(ord) {
 		return
@@ -440,16 +460,17 @@ func (q *query) take(ord uint32) {
 	}
 }
 
-// Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near, of which the result is
-// a part.
+// Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near,
+// of which the result is a part.
 func (s *Searcher) Nearest(near []Near) []Near {
 	near = s.Sort(near, Most)
 	return near[:min(len(near), Most)]
 }
 
-// Sort sorts the nearest n neighbours, and those that are as near, and returns them; the others stay behind them, in any order. Those that agree
-// in the most values come first, and of equally near ones those with the smallest digests, so that the order of adding makes no difference.
-// It does not sort the others.
+// Sort sorts the nearest n neighbours, and those that are as near, and returns them; the others come after them
+// in near, in any order. Those that agree in the most values come first, and of equally near ones those with
+// the smallest digests, so that the order of adding makes no difference. There are few different agreements, so
+// it counts them to find out which neighbours belong to the nearest n, in linear time, and sorts only these.
 func (s *Searcher) Sort(near []Near, n int) []Near {
 	if len(near) > n {
 		var agree [signature.Values + 1]int
@@ -475,7 +496,8 @@ func (s *Searcher) Sort(near []Near, n int) []Near {
 	return near
 }
 
-// Some returns up to n neighbours at random: those with the smallest digests, ascending.
+// Some returns up to n neighbours at random: those with the smallest digests, ascending. n is
+// small, so it inserts them.
 func (s *Searcher) Some(near []Near, n int) (some []Near) {
 	var digests []uint64 // of some
 	for _, x := range near {

@@ -14,13 +14,14 @@ import (
 
 // This file has what is kept of a signature: a sketch of it, and the keys of its bands, in memory or in files.
 
-// A sketch is the four lowest bits of each value of a signature, 64 bytes instead of 256. Two sketches agree wherever the
-// signatures do, and by chance in a sixteenth of the other values, which agreement takes off. That makes it an estimate with a
-// standard error of 2.6 values besides that of the signatures, which is 5. Nobody else needs the signatures, so those of all pairs that
-// share a band by chance are never read.
+// A sketch is the four lowest bits of each value of a signature, 64 bytes instead of 256. Two sketches agree
+// wherever the signatures do, and by chance in a sixteenth of the other values, which agreement takes off.
+// That makes it an estimate with a standard error of 2.6 values besides that of the signatures, which is 5.
+// Who is a neighbour is defined by sketches, so a search reads one signature, that of its point, and none of
+// those that it compares it with.
 type sketch [signature.Values / 16]uint64
 
-// sketchOf returns the sketch of a signature. Its value i stands in bits 4i to 4i+3.
+// sketchOf returns the sketch of a signature. Value i is in bits 4i to 4i+3 of the sketch.
 func sketchOf(s *signature.Signature) (k sketch) {
 	for i, x := range s {
 		x &= 0x000F_000F_000F_000F
@@ -56,8 +57,9 @@ func LeastSame(l signature.Level) (same int) {
 	return same
 }
 
-// compareFrom compares two sketches by all values from the beginning of a band, where the first one follows the last. The order within a
-// value is any. So those that agree in many values from there on stand side by side.
+// compareFrom compares two sketches by all values from the beginning of a band, where the first value follows
+// the last. Any order within a value will do, as long as it is always the same. So those that agree in many
+// values from there on are next to each other.
 func compareFrom(a, b *sketch, band int) int {
 	for i := range a {
 		if x, y := a.turned(band, i), b.turned(band, i); x != y {
@@ -83,8 +85,8 @@ func keyOf(s *signature.Signature, band int) uint32 {
 	return uint32(x >> 32)
 }
 
-// gather copies the sketches of the ordinals in the lower halves of a list, in its order. Those in a file are read in the order in which they stand
-// there. order is room for that, nil or what was returned before.
+// gather copies the sketches of the ordinals in the lower halves of a list, in its order. Those in a file are
+// read in the order in which they are there. order is room for that, nil or what was returned before.
 func gather(sketches *slots.Column[sketch], list []uint64, into []sketch, order *[2][]uint64) []sketch {
 	into = slices.Grow(into[:0], len(list))[:len(list)]
 	if !sketches.IsSpilled() {
@@ -105,11 +107,12 @@ func gather(sketches *slots.Column[sketch], list []uint64, into []sketch, order 
 	return into
 }
 
-// buffers are for reading rows of keys.
+// buffers are for reading rows of keys; each row has the same length.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Keys are the keys of the bands of the last signatures that were added, by ordinal. Those of one band stand in a row, since
-// nobody wants more than one band at a time. They are in memory, or in a file as far as they take more than they may.
+// Keys are the keys of the bands of the last signatures that were added, by ordinal. Those of one band are in a
+// row, since all readers want one band at a time. They are in memory, or in a file as far as they take more
+// than they may. When a run is made of them they are dropped.
 type keys struct {
 	memory int64 // how many bytes may be in memory
 	from   int   // the ordinal of the first one
@@ -129,9 +132,11 @@ const (
 // rowBytes is how much of the file a row takes.
 var rowBytes = textfile.Bytes(4 * fileBlock)
 
-// makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
+// makeRoom moves what is in memory to the file if it takes more than it may, as many whole rows as there are.
+// After an error the keys of the row that failed are still in memory, and what was written of it is cut off, so
+// that the next row begins where place expects it.
 func (k *keys) makeRoom() error {
-	full := (k.n - k.filed) / fileBlock // so many rows of the file
+	full := (k.n - k.filed) / fileBlock // how many rows of the file that makes
 	if full == 0 || int64(len(k.blocks))*int64(unsafe.Sizeof(*k.blocks[0])) < k.memory {
 		return nil
 	}
@@ -175,11 +180,11 @@ func (k *keys) set(ord int, s *signature.Signature) {
 // place returns where the row of a band is that begins with key i.
 func (k *keys) place(band, i int) int64 { return (int64(i/fileBlock)*bands + int64(band)) * rowBytes }
 
-// end returns the ordinal behind the last one.
+// end returns the ordinal after the last one.
 func (k *keys) end() int { return k.from + k.n }
 
-// rows calls take with the keys of a band in their order, part by part, each with the ordinal of the first one. The part is
-// only valid during the call.
+// rows calls take with the keys of a band in their order, part by part, each with the ordinal of the first one.
+// The part is only valid during the call.
 func (k *keys) rows(band int, take func(first uint32, row []uint32)) {
 	if k.filed > 0 {
 		buf := buffers.Get().(*[]byte)
@@ -200,7 +205,8 @@ func (k *keys) rows(band int, take func(first uint32, row []uint32)) {
 	}
 }
 
-// forget drops all keys. The next ones are those of the ordinals from from on.
+// forget drops all keys. The next ones are those of the ordinals from from on. An error stays: it means that
+// keys were missing when the run was made.
 func (k *keys) forget(from int) { *k = keys{memory: k.memory, from: from, err: k.failed()} }
 
 // failed returns the error of the file, or of an earlier one, whose keys are missing in the lists.

@@ -96,8 +96,8 @@ type Signer struct {
 	words  []byte
 }
 
-// Text returns the signatures of a normalized text, the number of its words, and a digest of them, in one pass over a long text:
-// the same as [wording.Count] does.
+// Text returns the signatures of a normalized text, the number of its words, and a digest of them, in one pass
+// over a long text: the same as [wording.Count] does.
 func (s *Signer) Text(text string) (of Set, words int, digest uint64) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
@@ -145,7 +145,8 @@ func (s *Signer) Features(keys func(yield func(key uint64) bool)) (of Set) {
 	return of
 }
 
-// sign returns the signature of the hashes, of which there is at least one.
+// sign returns the signature of the hashes, of which there is at least one. A value is packed into its 16 bits,
+// so two different ones agree once in 65,536 times.
 func (s *Signer) sign() (of Signature) {
 	var values [Values]uint32
 	for i := range values {
@@ -181,7 +182,7 @@ func Bytes(has [Levels]bool) (n int) {
 	return n
 }
 
-// Decode is the inverse of Append, for so many bytes.
+// Decode is the inverse of Append. b must have as many bytes as Bytes says.
 func Decode(has [Levels]bool, b []byte) (s Set) {
 	s.Has = has
 	for l := range Levels {

@@ -22,11 +22,13 @@ import (
 // MostTables is the largest number of tables of a plan.
 const MostTables = 1024
 
-// A Mask has a one for each bit of a fingerprint that counts; it is also a fingerprint. Those of 64 bits use Lo only.
+// A Mask has a one for each bit of a fingerprint that counts; it is also a fingerprint. Those
+// of 64 bits use Lo only.
 type Mask struct{ Hi, Lo uint64 }
 
 // A Table has the pairs that agree on the bits of Key. A pair also belongs to an earlier table, unless it
-// differs in every one of the blocks in Skipped.
+// differs in every one of the blocks in Skipped: those before the last block of the key that are not in it. If
+// a pair agreed in one of these, it would also agree on the key that has this block instead of the last one.
 type Table struct {
 	Key     Mask
 	Skipped []Mask
@@ -45,8 +47,8 @@ func (t *Table) IsFirst(a, b Mask) bool {
 	return true
 }
 
-// Check returns an error unless fingerprints of width bits, 64 or 128, can be cut into so many blocks for distance k, from 0 to
-// width−1: there must be more than k blocks, at most one for each bit, and at most [MostTables] tables.
+// Check returns an error unless fingerprints of width bits, 64 or 128, can be cut into so many blocks for distance
+// k, from 0 to width−1: there must be more than k blocks, at most one for each bit, and at most [MostTables] tables.
 func Check(width, blocks, k int) error {
 	switch {
 	case width != 64 && width != 128:
@@ -107,7 +109,9 @@ func Candidates(n float64, width, blocks, k int) float64 {
 // rowPrice is what a row of a table costs, in comparisons of two fingerprints: it is sent, sorted or hashed.
 const rowPrice = 10
 
-// Choose returns the number of blocks that is cheapest for n fingerprints. k must be from 0 to width−1.
+// Choose returns the number of blocks that is cheapest for n fingerprints. k must be from 0 to width−1. More
+// blocks make more tables, and so more rows to move, but longer keys, and so fewer candidates. It tries all
+// numbers up to [MostTables].
 func Choose(n float64, width, k int) int {
 	best, least := k+1, math.Inf(1)
 	for m := k + 1; m <= width && hamming.Binomial(m, k) <= MostTables; m++ {

@@ -1,4 +1,5 @@
-// Package sample has texts for the tests of passages and leaks, and reads them as words.
+// Package sample has texts for the tests of passages and leaks, and reads them as words. It is a package, and
+// not a test file, because the tests of two packages use it.
 package sample
 
 import (
