@@ -26,10 +26,10 @@ import (
 //
 // A run of documents is added in four steps, in this order:
 //
-//	makeRoom  may fail for want of disk, and then nothing has changed
-//	Write     puts the texts into the file
-//	log       puts the documents, which say where their texts are, into the journal
-//	number    gives them slots in memory, which cannot fail
+//	makeRoom      may fail for want of disk, and then nothing has changed
+//	Write         puts the texts into the file
+//	writeJournal  puts the documents, which say where their texts are, into the journal
+//	assignSlots   gives them slots in memory, which cannot fail
 //
 // So the journal never names a text that is not there, and memory never has a document that the files lack. If
 // a step fails in the middle of a run, the documents before that point are added, in files and memory alike.
@@ -179,13 +179,13 @@ func (d *Deduplicator[ID]) add(all []arrival[ID]) error {
 		return err
 	}
 	defer d.mu.Unlock()
-	return d.enter(all)
+	return d.addLocked(all)
 }
 
-// enter is add for a caller that holds the lock. It adds the documents before the first one that could not be
+// addLocked is add for a caller that holds the lock. It adds the documents before the first one that could not be
 // made, and returns the error of that one. The time never descends, even if the clock was set back, since
 // DeleteBefore stops at the first document that is too young.
-func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
+func (d *Deduplicator[ID]) addLocked(all []arrival[ID]) error {
 	var wrong error
 	for i := range all {
 		if all[i].err != nil {
@@ -205,7 +205,7 @@ func (d *Deduplicator[ID]) enter(all []arrival[ID]) error {
 		for i := range all[:n] {
 			all[i].number, all[i].seconds = d.added+i, now
 		}
-		if err := d.enterRun(all[:n]); err != nil {
+		if err := d.addRun(all[:n]); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -244,9 +244,9 @@ func nextRun[ID comparable](all []arrival[ID]) (n int) {
 	return n
 }
 
-// enterRun adds a run of documents to memory and files, in the order that the top of this file explains. After
+// addRun adds a run of documents to memory and files, in the order that the top of this file explains. After
 // an error the first ones may have been added.
-func (d *Deduplicator[ID]) enterRun(run []arrival[ID]) error {
+func (d *Deduplicator[ID]) addRun(run []arrival[ID]) error {
 	if err := d.makeRoom(len(run)); err != nil {
 		return err
 	}
@@ -257,14 +257,14 @@ func (d *Deduplicator[ID]) enterRun(run []arrival[ID]) error {
 			d.files.Fail(broken) // so that everybody hears of it
 		}
 	}
-	n, failed := d.log(run[:n])
-	d.number(run[:n], batch)
+	n, failed := d.writeJournal(run[:n])
+	d.assignSlots(run[:n], batch)
 	return cmp.Or(err, failed)
 }
 
-// keep adds documents that are in the files already to memory. It reads their signatures on all processors, but
-// not their texts. The documents keep their numbers; their times are made to ascend, as those of enter do.
-func (d *Deduplicator[ID]) keep(all []arrival[ID]) error {
+// load adds documents that are in the files already to memory. It reads their signatures on all processors, but
+// not their texts. The documents keep their numbers; their times are made to ascend, as those of addLocked do.
+func (d *Deduplicator[ID]) load(all []arrival[ID]) error {
 	texts := d.contents.File()
 	errs := make([]error, len(all))
 	parallel.Each(len(all), func(i int) { errs[i] = all[i].doc.Load(texts) })
@@ -282,7 +282,7 @@ func (d *Deduplicator[ID]) keep(all []arrival[ID]) error {
 		if err := d.makeRoom(n); err != nil {
 			return err
 		}
-		d.number(all[:n], d.contents.Begin(documentsIn(all[:n])))
+		d.assignSlots(all[:n], d.contents.Begin(documentsIn(all[:n])))
 		all = all[n:]
 	}
 	return nil
@@ -302,9 +302,9 @@ func documentsIn[ID comparable](run []arrival[ID]) []*content.Document {
 	return docs
 }
 
-// log puts additions in the journal, if there are files, and returns how many. Their texts are in the file
+// writeJournal puts additions in the journal, if there are files, and returns how many. Their texts are in the file
 // already. The files are locked once for the whole run.
-func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
+func (d *Deduplicator[ID]) writeJournal(run []arrival[ID]) (n int, err error) {
 	if d.files == nil {
 		return len(run), nil
 	}
@@ -320,12 +320,12 @@ func (d *Deduplicator[ID]) log(run []arrival[ID]) (n int, err error) {
 	return len(run), nil
 }
 
-// number gives slots to the documents of a run, whose texts are in the file, and to their contents. It cannot fail.
+// assignSlots gives slots to the documents of a run, whose texts are in the file, and to their contents. It cannot fail.
 //
 // A document that is replaced goes only after the batch has been used: if the new one has the same content,
 // that keeps its slot, and what is known of it stays. Columns are filled by several goroutines, each of which
 // sets its own slots; lists and tables are linked by one.
-func (d *Deduplicator[ID]) number(run []arrival[ID], batch *content.Batch) {
+func (d *Deduplicator[ID]) assignSlots(run []arrival[ID], batch *content.Batch) {
 	if len(run) == 0 {
 		return
 	}

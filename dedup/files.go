@@ -254,7 +254,7 @@ func (d *Deduplicator[ID]) readAll() {
 		}
 		if err == nil {
 			if some = append(some, arrival[ID]{id: e.ID, doc: s.Document, number: s.Number, seconds: e.Time}); len(some) == content.MostAtOnce {
-				err = d.keep(some)
+				err = d.load(some)
 				some = some[:0]
 			}
 		}
@@ -263,7 +263,7 @@ func (d *Deduplicator[ID]) readAll() {
 			break
 		}
 	}
-	if err := d.keep(some); err != nil {
+	if err := d.load(some); err != nil {
 		d.files.Fail(err)
 	}
 	d.added, d.unread = added, false // keep has set it to the last document there is; later ones may have been deleted

@@ -131,7 +131,7 @@ func (d *Deduplicator[ID]) replay(changes []change[ID]) {
 	for _, c := range changes {
 		var err error
 		if c.words == nil || len(some) == content.MostAtOnce {
-			err = d.keep(some)
+			err = d.load(some)
 			some = some[:0]
 		}
 		if c.words == nil {
@@ -146,7 +146,7 @@ func (d *Deduplicator[ID]) replay(changes []change[ID]) {
 			return
 		}
 	}
-	if err := d.keep(some); err != nil {
+	if err := d.load(some); err != nil {
 		d.files.Fail(err)
 	}
 	d.added = max(d.added, added) // the last documents that were ever added may not be there any more

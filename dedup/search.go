@@ -149,7 +149,7 @@ func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.D
 			return nil, false, d.usable()
 		}
 	}
-	err = d.enter([]arrival[ID]{{id: id, doc: doc}})
+	err = d.addLocked([]arrival[ID]{{id: id, doc: doc}})
 	return found, err == nil, err
 }
 
