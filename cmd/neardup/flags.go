@@ -38,7 +38,7 @@ type inputFlags struct {
 
 // textFlags say what the text of a document is.
 type textFlags struct {
-	Text  string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	Text  string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas. A path may go into objects and lists: meta.text, messages[role=user].content. Without the flag, chats (messages, conversations) and instructions are recognised."`
 	Title string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
@@ -20,6 +22,8 @@ type Counts struct {
 	Repeated int               // documents that are left out since another one has their id
 	ByPlace  int               // documents without an id
 	Has      uint64            // the fields that any document has; see [input.Document]
+	Chats    map[string]int    // documents without the default field, by the fields of a chat that were read instead
+	Others   int               // values in texts that are not texts
 	Garbled  map[int32]Garbled // by the numbers of the sources
 	Texts    []uint64          // hashes of the texts of new documents, with the methods auto and cosine
 	Passed   []string          // files of other formats in directories
@@ -56,6 +60,14 @@ func (c *Corpus) SayNotes() {
 		said = 0
 		say("no document has a field %q", name)
 	}
+	for _, fields := range slices.Sorted(maps.Keys(c.Read.Chats)) {
+		said = 0
+		say("%s no field %q; reading %q instead", cli.Count(c.Read.Chats[fields], "document has", "documents have"), c.Reading.Cols.Text, fields)
+	}
+	if n := c.Read.Others; n > 0 {
+		said = 0
+		say("%s in the texts, such as images or calls of tools, %s not text and %s skipped", cli.Count(n, "value", "values"), map[bool]string{true: "is", false: "are"}[n == 1], map[bool]string{true: "is", false: "are"}[n == 1])
+	}
 	if c.Read.ByPlace > 0 {
 		said = 0
 		by := "file and line"
@@ -64,6 +76,14 @@ func (c *Corpus) SayNotes() {
 		}
 		say("%s no %q; using %s instead", cli.Count(c.Read.ByPlace, "document has", "documents have"), c.Reading.Cols.ID, by)
 	}
+}
+
+// AddChat counts documents whose text is in the fields of a chat.
+func (c *Counts) AddChat(fields string, n int) {
+	if c.Chats == nil {
+		c.Chats = map[string]int{}
+	}
+	c.Chats[fields] += n
 }
 
 // Garbled counts items with bytes that are not UTF-8.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -49,6 +50,7 @@ func (s *reader) readArrow(r io.Reader) (err error) {
 	if s.cols.Typed {
 		s.Header.Fields = fields
 	}
+	s.Header.lookWithin(schema.Fields())
 	needed := s.Header.needs(ends, s.cols)
 	for {
 		batch, err := batches.Read()
@@ -68,7 +70,7 @@ func (s *reader) readArrow(r io.Reader) (err error) {
 				if needed[k] {
 					v = rows.ArrowValue(batch.Column(k), i)
 				}
-				it.Row = appendCells(it.Row, v, schema.Field(k).Type)
+				it.Row = s.Header.appendCells(it.Row, v, schema.Field(k).Type)
 				if s.cols.Typed {
 					it.values = append(it.values, v)
 				}
@@ -230,6 +232,31 @@ func (h *Header) needs(ends []int, cols Columns) []bool {
 	return needed
 }
 
+// lookWithin makes texts of columns that are lists of lists or structs those that are within them.
+func (h *Header) lookWithin(fields []arrow.Field) {
+	var types []arrow.DataType // by column
+	var add func(t arrow.DataType)
+	add = func(t arrow.DataType) {
+		if s, ok := t.(*arrow.StructType); ok && s.NumFields() > 0 {
+			for _, inner := range s.Fields() {
+				add(inner.Type)
+			}
+			return
+		}
+		types = append(types, t)
+	}
+	for _, f := range fields {
+		add(f.Type)
+	}
+	for n, at := range h.text {
+		if list, ok := types[at].(arrow.ListLikeType); ok && h.within[n] == nil {
+			if _, isNested := list.Elem().(arrow.NestedType); isNested {
+				h.within[n] = textPath{{name: h.Names[at]}}
+			}
+		}
+	}
+}
+
 // appendNames appends the names of the columns of a field.
 func appendNames(names []string, before string, f arrow.Field) []string {
 	if t, ok := f.Type.(*arrow.StructType); ok && t.NumFields() > 0 {
@@ -242,9 +269,12 @@ func appendNames(names []string, before string, f arrow.Field) []string {
 }
 
 // appendCells appends a value as the texts of these columns.
-func appendCells(cells []string, v rows.Value, of arrow.DataType) []string {
+func (h *Header) appendCells(cells []string, v rows.Value, of arrow.DataType) []string {
 	t, isStruct := of.(*arrow.StructType)
 	if !isStruct || t.NumFields() == 0 {
+		if n := slices.Index(h.text, len(cells)); n >= 0 && h.within[n] != nil {
+			return append(cells, rows.Text(v))
+		}
 		return append(cells, cell(v))
 	}
 	fields, _ := v.(rows.Struct)
@@ -253,7 +283,7 @@ func appendCells(cells []string, v rows.Value, of arrow.DataType) []string {
 		if i < len(fields) {
 			inner = fields[i].Value
 		}
-		cells = appendCells(cells, inner, f.Type)
+		cells = h.appendCells(cells, inner, f.Type)
 	}
 	return cells
 }

@@ -25,6 +25,9 @@ type Document struct {
 	// Lacks has a bit for each of several fields of texts that an object of JSON has not. Other formats, and a single text, say otherwise
 	// what is missing.
 	Lacks uint64
+
+	Chat   string // the fields of a chat that were read instead of the default field, with commas between them
+	Others int    // values in the fields of the text that are not texts, such as images in a chat
 }
 
 // Whole returns the title, if there is one, and the text below it.
@@ -53,7 +56,13 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 			d.ByPlace = true
 		}
 		for n, i := range h.text {
-			d.addText(it.Row[i], n == 0)
+			text := it.Row[i]
+			if p := h.within[n]; p != nil {
+				var others int
+				text, others = p.textsIn(text)
+				d.Others += others
+			}
+			d.addText(text, n == 0)
 		}
 		if h.title >= 0 {
 			d.title = it.Row[h.title]
@@ -109,9 +118,6 @@ func (d *Document) addText(text string, isFirst bool) {
 		d.Text += "\n" + text
 	}
 }
-
-// usualTexts are the names that texts often have in files of others.
-var usualTexts = []string{"content", "body", "raw_content", "article", "document"}
 
 // appendItems appends the items of a field that has several in one string.
 func appendItems(items []string, name, value string) []string {

@@ -40,8 +40,8 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // several fields with one name the last one counts, as in encoding/json.
 func (d *Document) fromObject(v *fastjson.Value, cols Columns) bool {
 	o, err := v.Object()
-	if err != nil || cols.Metadata != "" {
-		return false // fields within fields, and several texts, are found by fromJSON
+	if err != nil || cols.Metadata != "" || turnsOf(cols.Text) != nil {
+		return false // fields within fields, several texts, and chats are found by fromJSON
 	}
 	hasText, isGood := false, true
 	o.Visit(func(name []byte, v *fastjson.Value) {
@@ -89,17 +89,14 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if err := d.setID(fields, cols); err != nil {
 		return err
 	}
-	names := cols.Texts()
-	if _, ok := fields[cols.Text]; ok { // a name with a comma
-		names = []string{cols.Text}
-	}
+	names := d.textNames(fields, cols)
 	for n, name := range names {
-		text := ""
-		if _, ok := field(fields, name); !ok {
-			d.Lacks |= 1 << n
-		}
-		if err := textField(fields, name, len(names) == 1, &text); err != nil {
+		text, isThere, err := d.textField(fields, name, len(names) == 1)
+		if err != nil {
 			return err
+		}
+		if !isThere {
+			d.Lacks |= 1 << n
 		}
 		d.addText(text, n == 0)
 	}
@@ -110,6 +107,21 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 		}
 	}
 	return stringField(fields, cols.Title, false, &d.title)
+}
+
+// textNames returns the names of the fields of the text: those that the user gave, or those of a chat.
+func (d *Document) textNames(fields map[string]json.RawMessage, cols Columns) []string {
+	has := func(name string) bool { _, ok := fields[name]; return ok }
+	if has(cols.Text) { // perhaps a name with a comma
+		return []string{cols.Text}
+	}
+	if cols.Text == defaultText {
+		if chat := chatFields(has); chat != nil {
+			d.Chat = strings.Join(chat, ",")
+			return chat
+		}
+	}
+	return cols.Texts()
 }
 
 // setID sets the id from the fields of a line: a string, or a number as it is spelt. Without one, unless it was asked for, the place is the id.
@@ -196,24 +208,46 @@ func stringField(fields map[string]json.RawMessage, name string, must bool, to *
 	return nil
 }
 
-// textField is stringField for a text, which may also be a list of strings, each of them a paragraph.
-func textField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
-	err := stringField(fields, name, must, to)
-	if err == nil {
-		return nil
-	}
+// textField returns the text of a field, or the texts that a path leads to. A field that is missing is an error if it must be there.
+func (d *Document) textField(fields map[string]json.RawMessage, name string, must bool) (text string, isThere bool, err error) {
 	raw, ok := field(fields, name)
-	if !ok && name == "text" { // the default
-		for _, usual := range usualTexts {
-			if _, ok := fields[usual]; ok {
-				return fmt.Errorf("%w; perhaps you need --text %s", err, usual)
+	path := textPath{{name: name}}
+	switch {
+	case ok && json.Unmarshal(raw, &text) == nil:
+		if path = turnsOf(name); path == nil {
+			return text, true, nil
+		}
+		text, others := path.textsIn(text)
+		d.Others += others
+		return text, true, nil
+	case ok && raw[0] != '[' && raw[0] != '{':
+		return "", false, fmt.Errorf("%q is not a string", name)
+	case !ok:
+		if path, err = parsePath(name); err != nil {
+			return "", false, err
+		}
+		if raw, ok = fields[path[0].name]; !ok || len(path) == 1 && path[0].chosen == nil {
+			if must {
+				err = missingText(fields, name)
 			}
+			return "", false, err
 		}
 	}
-	var list []string
-	if ok && json.Unmarshal(raw, &list) == nil {
-		*to = strings.Join(list, "\n")
-		return nil
+	v, err := rows.ParseJSON(raw)
+	if err != nil {
+		return "", false, err
+	}
+	text, others := path.texts(rows.Struct{{Name: path[0].name, Value: v}})
+	d.Others += others
+	return text, true, nil
+}
+
+// missingText returns the error of an object without the field of the text.
+func missingText(fields map[string]json.RawMessage, name string) error {
+	names := slices.Sorted(maps.Keys(fields))
+	err := fmt.Errorf("no field %q; the fields are %q", name, names)
+	if name == defaultText {
+		err = fmt.Errorf("%w%s", err, proposal(names))
 	}
 	return err
 }

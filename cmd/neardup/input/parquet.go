@@ -46,6 +46,7 @@ func (s *reader) readParquet(r io.Reader) error {
 // readGroups yields the documents of all row groups, in order. Some groups are read ahead of their turn, each by a goroutine.
 func (s *reader) readGroups(p *parquet.File) error {
 	needed := s.Header.needed(s.cols)
+	read := s.Header.withParts(p.Schema(), needed)
 	first := []int32{1} // the line of the first row of each group
 	for g := range p.Groups() {
 		first = append(first, first[g]+int32(p.Rows(g)))
@@ -67,13 +68,13 @@ func (s *reader) readGroups(p *parquet.File) error {
 					return false
 				}
 			}
-			t := textReader{s: s, group: g, needed: needed, line: first[g], emit: emit}
-			if err := t.read(p); err != nil {
+			t := textReader{s: s, group: g, needed: needed, read: read, line: first[g], emit: emit}
+			if err := t.all(p); err != nil {
 				emit(parquetChunk{nil, fmt.Errorf("%s:%d: %w", s.Path, t.line, err)})
 			}
 		})
 	}
-	ahead := groupsAtOnce(p, needed, s.cols.Room)
+	ahead := groupsAtOnce(p, read, s.cols.Room)
 	for g := range ahead {
 		begin(g)
 	}
@@ -164,6 +165,21 @@ func (h *Header) needed(cols Columns) (needed []int) {
 	return needed
 }
 
+// withParts returns columns with all others of the fields whose texts are within them.
+func (h *Header) withParts(s *schema.Schema, columns []int) []int {
+	for n, i := range h.text {
+		if h.within[n] != nil {
+			_, first, count := rows.FieldOf(s, i)
+			for k := range count {
+				if !slices.Contains(columns, first+k) {
+					columns = append(columns, first+k)
+				}
+			}
+		}
+	}
+	return columns
+}
+
 // groupsAtOnce returns how many row groups are read at the same time: one for each processor, if what their columns may take fits. A column
 // takes at most its size: its dictionary, and a page of it.
 func groupsAtOnce(p *parquet.File, columns []int, room int64) int {
@@ -235,14 +251,16 @@ const (
 type textReader struct {
 	s      *reader
 	group  int
-	needed []int
+	needed []int // columns of the documents
+	read   []int // these, and others of their fields
 	line   int32 // of the next row
 	emit   func(parquetChunk) bool
+	values *rows.ParquetReader // nil until it is needed
 }
 
-// read passes the rows to emit, until that returns false.
-func (t *textReader) read(p *parquet.File) error {
-	group, err := p.Group(t.group, t.needed)
+// all passes the rows to emit, until that returns false.
+func (t *textReader) all(p *parquet.File) error {
+	group, err := p.Group(t.group, t.read)
 	if err != nil {
 		return err
 	}
@@ -259,7 +277,7 @@ func (t *textReader) read(p *parquet.File) error {
 		it := t.s.at(t.line)
 		it.Row = make([]string, p.Schema().NumColumns())
 		for _, i := range t.needed {
-			text, ok := cellsText(p.Schema().Column(i), group.Cells(i), t.s.maxLine)
+			text, ok := t.text(p.Schema(), group, i)
 			if !ok {
 				it.Row, it.Err = nil, ErrTooLong
 				break
@@ -275,6 +293,33 @@ func (t *textReader) read(p *parquet.File) error {
 			items, size = nil, 0
 		}
 	}
+}
+
+// text returns a column in a row as text, or the whole field as JSON if its texts are within it; or false if it is longer than a line may be.
+func (t *textReader) text(s *schema.Schema, group *parquet.Group, column int) (string, bool) {
+	n := slices.Index(t.s.Header.text, column)
+	if n < 0 || t.s.Header.within[n] == nil {
+		return cellsText(s.Column(column), group.Cells(column), t.s.maxLine)
+	}
+	field, first, count := rows.FieldOf(s, column)
+	if t.values == nil {
+		isText := make([]bool, s.NumColumns()) // as for columns that are texts
+		for i := range isText {
+			isText[i] = true
+		}
+		t.values = rows.NewParquetReader(s, isText)
+	}
+	cells, size := make([][]parquet.Cell, count), 0
+	for k := range cells {
+		cells[k] = group.Cells(first + k)
+		for i := range cells[k] {
+			size += len(cells[k][i].Bytes) + 1
+		}
+	}
+	if size > t.s.maxLine {
+		return "", false
+	}
+	return rows.Text(t.values.ReadField(field, first, cells)), true
 }
 
 // cellsText returns the cells of a column in a row as text, of a list with a line for each element that is not null; or false if it is longer

@@ -12,12 +12,13 @@ import (
 
 // A Header says which columns of a table have the fields of a document.
 type Header struct {
-	Names    []string // of the columns, all different
-	Fields   []string // of an item with values; otherwise the same
-	id       int      // -1: the place of a row is its id
-	text     []int    // in the order of --text
-	title    int      // -1 if there is none
-	metadata []int    // in the order of columns.metadataNames
+	Names    []string   // of the columns, all different
+	Fields   []string   // of an item with values; otherwise the same
+	id       int        // -1: the place of a row is its id
+	text     []int      // in the order of --text
+	within   []textPath // by text: the path to the texts in the column, which then has JSON; nil if the column is the text
+	title    int        // -1 if there is none
+	metadata []int      // in the order of columns.metadataNames
 
 	dialect dialect // of a table of text
 	named   int     // how many columns there are up to the last one with a name
@@ -44,7 +45,7 @@ func (h *Header) HasTwins() bool {
 
 // newHeader finds the columns of the fields. It notes what the user may not expect.
 func (s *reader) newHeader(given []string) (*Header, error) {
-	h, notes, err := headerOf(given, s.cols)
+	h, notes, err := headerOf(given, s.cols, s.Format == "parquet")
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
@@ -55,7 +56,9 @@ func (s *reader) newHeader(given []string) (*Header, error) {
 }
 
 // headerOf finds the columns of the fields, and says what is odd about their names.
-func headerOf(given []string, cols Columns) (h *Header, notes []string, err error) {
+// hasParts says that the columns
+// within a field are named by it, as those of Parquet are, so that a path may begin at a field that is no column.
+func headerOf(given []string, cols Columns, hasParts bool) (h *Header, notes []string, err error) {
 	trimmed := make([]string, len(given))
 	for i, name := range given {
 		trimmed[i] = strings.TrimSpace(name)
@@ -75,16 +78,13 @@ func headerOf(given []string, cols Columns) (h *Header, notes []string, err erro
 	if err != nil || cols.IsRecord {
 		return h, f.notes, err
 	}
-	texts := cols.Texts()
-	if slices.Contains(trimmed, cols.Text) { // a name with a comma
-		texts = []string{cols.Text}
-	}
-	for _, name := range texts {
-		at, err := f.must(name, "text")
+	f.hasParts = hasParts
+	for _, name := range f.texts(cols) {
+		at, within, err := f.text(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		h.text = append(h.text, at)
+		h.text, h.within = append(h.text, at), append(h.within, within)
 	}
 	if h.title, err = f.find(cols.Title); err != nil {
 		return nil, nil, err
@@ -142,6 +142,63 @@ const mostTwins = 5
 type columnFinder struct {
 	names, notes []string
 	isExact      bool // names are letters that nobody wrote
+	hasParts     bool
+}
+
+// texts returns the names of the texts: those that the user gave, or those of a chat.
+func (f *columnFinder) texts(cols Columns) []string {
+	if slices.Contains(f.names, cols.Text) { // perhaps a name with a comma
+		return []string{cols.Text}
+	}
+	if cols.Text == defaultText {
+		if chat := f.chat(); chat != nil {
+			f.notes = append(f.notes, fmt.Sprintf("no column %q; reading %q instead", defaultText, strings.Join(chat, ",")))
+			return chat
+		}
+	}
+	return cols.Texts()
+}
+
+// chat returns the columns of a chat, if there is no column with the default name.
+func (f *columnFinder) chat() []string {
+	if slices.ContainsFunc(f.names, func(name string) bool { return strings.EqualFold(name, defaultText) }) {
+		return nil
+	}
+	return chatFields(func(name string) bool { return f.field(name) >= 0 })
+}
+
+// field returns the column of a field, or the first of those within it, or -1.
+func (f *columnFinder) field(name string) int {
+	at := slices.Index(f.names, name)
+	if at < 0 && f.hasParts {
+		at = slices.IndexFunc(f.names, func(other string) bool { return strings.HasPrefix(other, name+".") })
+	}
+	return at
+}
+
+// text returns the column of a text. If its texts are within the column, it also returns the path to them, which begins with the field.
+func (f *columnFinder) text(name string) (at int, within textPath, err error) {
+	if at, err = f.find(name); err != nil || at >= 0 {
+		return at, turnsOf(name), err
+	}
+	if path, wrong := parsePath(name); wrong == nil {
+		// The longest beginning that is a column, such as meta.turns of a column turns in a struct meta.
+		for n := len(path); n > 0; n-- {
+			if begin, isPlain := path[:n].fields(); isPlain {
+				if at := slices.Index(f.names, begin); at >= 0 {
+					return at, path[n-1:], nil
+				}
+			}
+		}
+		if at := f.field(path[0].name); at >= 0 {
+			return at, path, nil
+		}
+	}
+	at, err = f.must(name, "text")
+	if err != nil && name == defaultText {
+		err = fmt.Errorf("%w%s", err, proposal(f.names))
+	}
+	return at, nil, err
 }
 
 // find returns the column with a name, or if there is none the only one that differs in upper and lower case, or -1.
@@ -189,14 +246,14 @@ const headerRows = 20
 // findHeader returns which of the first rows of a table is the header: the first one, or one that has the columns that are needed, and more
 // cells than each row above it. Those are titles and comments.
 func findHeader(rows [][]string, cols Columns) (at int, err error) {
-	_, _, err = headerOf(rows[0], cols)
+	_, _, err = headerOf(rows[0], cols, false)
 	if err == nil {
 		return 0, nil
 	}
 	most := filled(rows[0])
 	for i := 1; i < min(len(rows), headerRows); i++ {
 		n := filled(rows[i])
-		if _, _, wrong := headerOf(rows[i], cols); wrong == nil && n > most {
+		if _, _, wrong := headerOf(rows[i], cols, false); wrong == nil && n > most {
 			return i, nil
 		}
 		most = max(most, n)

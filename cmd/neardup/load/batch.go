@@ -40,6 +40,8 @@ type counted struct {
 	byPlace int
 	garbled corpus.Garbled
 	has     uint64
+	chats   map[string]int
+	others  int
 }
 
 // A workshop is where workers make batches.
@@ -112,6 +114,13 @@ func (w *workshop) document(b *batch, i int, of *worker, made *corpus.Content) {
 		return
 	}
 	b.has |= ^d.Lacks
+	b.others += d.Others
+	if d.Chat != "" {
+		if b.chats == nil {
+			b.chats = map[string]int{}
+		}
+		b.chats[d.Chat]++
+	}
 	text := d.Whole()
 	b.bytes += int64(len(text))
 	made.Blank = corpus.IsBlank(text)

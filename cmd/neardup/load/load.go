@@ -89,6 +89,10 @@ func (t *taker) block(block *reading.Block[*batch]) error {
 	read.Bytes += b.bytes
 	read.ByPlace += b.byPlace
 	read.Has |= b.has
+	read.Others += b.others
+	for fields, n := range b.chats {
+		read.AddChat(fields, n)
+	}
 	t.AddGarbled(int32(block.Source), b.garbled)
 	if b.err != nil {
 		return b.err

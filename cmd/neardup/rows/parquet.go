@@ -106,6 +106,22 @@ func (r ParquetReader) Read(row [][]parquet.Cell) (values []Value) {
 	return values
 }
 
+// FieldOf returns the field of a row to which a column belongs, and the columns of that field.
+func FieldOf(s *schema.Schema, column int) (field, first, columns int) {
+	for ; ; field++ {
+		if columns = leavesOf(s.Root().Field(field)); column < first+columns {
+			return field, first, columns
+		}
+		first += columns
+	}
+}
+
+// ReadField returns the value of one field of a row. cells are those of its columns, of which the first one is first.
+func (r ParquetReader) ReadField(field, first int, cells [][]parquet.Cell) Value {
+	r.column = first
+	return r.assemble(r.root.Field(field), cells, 0, 0)
+}
+
 // leavesOf returns how many columns a node has.
 func leavesOf(n schema.Node) (leaves int) {
 	g, isGroup := n.(*schema.GroupNode)
