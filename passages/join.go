@@ -5,8 +5,6 @@ import (
 	"iter"
 	"math/bits"
 	"sync"
-
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file finds the passages of all documents. Each step reads what the one before has written to
@@ -133,20 +131,6 @@ func (j *join[ID]) failed() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err != nil
-}
-
-// eachPart calls do for all parts of a sorter, on all processors, and says how far that is.
-func eachPart[ID any, R record](j *join[ID], stage string, s *sorter[R], do func(part int)) {
-	j.done = 0
-	parallel.Each(sortParts, func(part int) {
-		if !j.failed() {
-			do(part)
-		}
-		j.tell(stage, sortParts)
-	})
-	if err := s.file.Err(); err != nil {
-		j.fail(err)
-	}
 }
 
 // tell says that one more of a number of steps has been done.

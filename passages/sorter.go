@@ -263,3 +263,17 @@ func sortRecords[R record](all []R, shift int) []R {
 	}
 	return all
 }
+
+// eachPart calls do for all parts of a sorter, on all processors, and says how far that is.
+func eachPart[ID any, R record](j *join[ID], stage string, s *sorter[R], do func(part int)) {
+	j.done = 0
+	parallel.Each(sortParts, func(part int) {
+		if !j.failed() {
+			do(part)
+		}
+		j.tell(stage, sortParts)
+	})
+	if err := s.file.Err(); err != nil {
+		j.fail(err)
+	}
+}
