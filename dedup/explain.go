@@ -28,7 +28,8 @@ type Explanation struct {
 	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection
 
 	// Evidence is what the probability is computed from. The logarithm of the odds is Constant plus the sum of
-	// what the quantities add.
+	// what the quantities add. There are two exceptions: equal documents have the probability 1, and pages of a
+	// template the one that their texts alone would have.
 	Evidence []Quantity
 	Constant float64 // with the Bias of the options
 

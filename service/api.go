@@ -300,10 +300,13 @@ func (s *Service) get(ctx context.Context, in *byID) (*body[client.Stored], erro
 	out := &body[client.Stored]{}
 	return out, s.in(in.Name, func(c *collection) (err error) {
 		var ok bool
-		if out.Body, ok, err = c.engine.get(ctx, in.ID); err == nil && !ok {
-			err = errUnknown
+		switch out.Body, ok, err = c.engine.get(ctx, in.ID); {
+		case err != nil:
+			return err
+		case !ok:
+			return errUnknown
 		}
-		return err
+		return c.seen(ctx, in.ID)
 	})
 }
 
@@ -366,11 +369,16 @@ func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Fou
 	out := &body[client.Found]{}
 	return out, s.in(in.Name, func(c *collection) error {
 		found, err := c.engine.search(ctx, in.Body.Text, in.Limit)
-		if err == nil {
-			out.Body = foundOf(found, in.Limit)
-			s.decided(c, "search", client.Decision{Found: out.Body})
+		if err != nil {
+			return err
 		}
-		return err
+		ids := make([]string, len(found))
+		for i, m := range found {
+			ids[i] = m.ID
+		}
+		out.Body = foundOf(found, in.Limit)
+		s.decided(c, "search", client.Decision{Found: out.Body})
+		return c.seen(ctx, ids...)
 	})
 }
 
@@ -383,8 +391,10 @@ type pairInput struct {
 func (s *Service) explain(ctx context.Context, in *pairInput) (*body[client.Pair], error) {
 	out := &body[client.Pair]{}
 	return out, s.in(in.Name, func(c *collection) (err error) {
-		out.Body, err = c.engine.explain(ctx, in.A, in.B)
-		return err
+		if out.Body, err = c.engine.explain(ctx, in.A, in.B); err != nil {
+			return err
+		}
+		return c.seen(ctx, in.A, in.B)
 	})
 }
 

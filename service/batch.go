@@ -201,6 +201,9 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 			}
 			defer c.reading.Unlock()
 			for ids, err := range c.engine.groups(ctx) {
+				if err == nil {
+					err = c.seen(ctx, ids...)
+				}
 				if err != nil {
 					return err
 				}

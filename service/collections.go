@@ -131,6 +131,17 @@ func (c *collection) changeUnless(ctx context.Context, f func() (isOnDisk bool, 
 	return errors.Join(err, c.commit.commit(ctx))
 }
 
+// seen waits until these documents are on the disk: an answer that only reads must not report what a failing
+// machine would forget either. It waits for nothing if they are there already, as nearly all are.
+func (c *collection) seen(ctx context.Context, ids ...string) error {
+	for _, id := range ids {
+		if !c.engine.isOnDisk(id) {
+			return c.commit.commit(ctx)
+		}
+	}
+	return nil
+}
+
 // putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others
 // to get there. With neither added nor found, the answer is about the document that has the id.
 func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {

@@ -393,14 +393,24 @@ func TestDurable(t *testing.T) {
 	go func() {
 		answered <- asJSON(must(s.client().Batch(bg, "pages", []client.Order{{Op: "delete", ID: "missing"}})))
 	}()
+	go func() { answered <- asJSON(must(s.client().Search(bg, "pages", text(1, 0), 3))) }()
+	go func() {
+		stored, _, err := s.client().Get(bg, "pages", "1")
+		answered <- asJSON(stored) + fmt.Sprint(err)
+	}()
 	select {
 	case a := <-answered:
 		t.Errorf("an answer before the disk: %s", a)
 	case <-time.After(100 * time.Millisecond):
 	}
 	close(goOn)
-	for range 5 {
+	for range 7 {
 		<-answered
+	}
+	// What is on the disk needs no write.
+	c.commit.sync = func() error { t.Error("a write"); return nil }
+	if f := must(s.client().Search(bg, "pages", text(1, 0), 3)); len(f.Matches) == 0 {
+		t.Error("nothing is found")
 	}
 }
 
