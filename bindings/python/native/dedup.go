@@ -317,16 +317,11 @@ func (d *deduplicator[ID]) groups(ctx context.Context, c *call, emit func(*table
 	if err := c.into(&args); err != nil {
 		return err
 	}
-	o := dedup.GroupOptions[ID]{Old: args.Old}
-	switch args.Linkage {
-	case "centre":
-	case "complete":
-		o.Linkage = neardup.CompleteLinkage
-	case "single":
-		o.Linkage = neardup.SingleLinkage
-	default:
-		return fmt.Errorf("neardup: linkage must be centre, complete or single, not %s", args.Linkage)
+	by, err := linkageOf(args.Linkage)
+	if err != nil {
+		return err
 	}
+	o := dedup.GroupOptions[ID]{Linkage: by, Old: args.Old}
 	if args.First {
 		o.Prefer = func(a, b dedup.Entry[ID]) bool { return a.Sequence < b.Sequence }
 	}

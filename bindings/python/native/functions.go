@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"runtime/cgo"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
@@ -98,8 +97,8 @@ var functions = map[string]function{
 		if err != nil {
 			return err
 		}
-		t := new(table)
-		add(t, "handle", []uint64{uint64(cgo.NewHandle(d))})
-		return emit(t)
+		return emitHandle(emit, d)
 	},
+	"index":           newIndex,
+	"signature_index": newSignatureIndex,
 }

@@ -263,7 +263,45 @@ def test_lock_is_released():
 
 
 def test_docstrings():
-    for module in (neardup, neardup._dedup, neardup._functions):
+    for module in (neardup, neardup._dedup, neardup._functions, neardup._index):
         assert doctest.testmod(module).failed == 0
     for name in neardup.__all__:
         assert getattr(neardup, name).__doc__, name
+
+
+def test_index(expected):
+    texts = expected["Texts"][:80]
+    sums = neardup.sum64_many(texts)
+    for ids in (int, str):
+        with neardup.Index(10, ids=ids) as ix:
+            ix.add_many((ids(i), s) for i, s in enumerate(sums))
+            assert len(ix) == 80
+            brute = {(a, b): neardup.distance(sums[a], sums[b]) for b in range(80) for a in range(b) if neardup.distance(sums[a], sums[b]) <= 10}
+            assert {(int(p.a), int(p.b)): p.distance for p in ix.pairs()} == brute and brute
+            for q, found in zip(sums, ix.search_many(sums)):
+                assert {int(n.id): n.distance for n in found} == {i: neardup.distance(q, s) for i, s in enumerate(sums) if neardup.distance(q, s) <= 10}
+                assert ix.search(q) == found
+            assert [n.distance for n in ix.nearest(sums[0], 5)] == sorted(neardup.distance(sums[0], s) for s in sums)[:5]
+            assert ix.groups("single") and ix.delete(ids(0)) and not ix.delete(ids(0)) and len(ix) == 79
+    for value in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            neardup.Index().add(1, value)
+    with pytest.raises(neardup.NeardupError):
+        neardup.Index(65)
+
+
+def test_signature_index(expected, tmp_path):
+    texts = expected["Texts"][:80]
+    signatures = [neardup.sign(t) for t in texts]
+    with neardup.SignatureIndex(0.7, tmp_path / "signatures", ids=str) as ix:
+        ix.add_many((str(i), s) for i, s in enumerate(signatures))
+        found = {(int(p.a), int(p.b)): p.similarity for p in ix.pairs()}
+        brute = {(a, b): neardup.jaccard(signatures[a], signatures[b]) for b in range(80) for a in range(b)}
+        brute = {k: v for k, v in brute.items() if v >= 0.7}
+        assert set(found) <= set(brute) and len(found) >= 0.9 * len(brute) and all(found[k] == brute[k] for k in found) and found
+        assert ix.search(list(signatures[3]))[0].similarity == 1
+        assert ix.nearest(signatures[3], 4)[0].similarity == 1
+        with pytest.raises(neardup.NeardupError, match="signatures"):
+            ix.search(signatures[3][:50])
+    with neardup.SignatureIndex(0.7, tmp_path / "signatures", ids=str) as ix:
+        assert len(ix) == 80

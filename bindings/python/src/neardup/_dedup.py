@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import enum
 import os
-from array import array
-from types import TracebackType
-from typing import Any, Callable, Generic, Iterable, Iterator, NamedTuple, Sequence, TypeVar, Union, overload
+from typing import Any, Generic, Iterable, Iterator, NamedTuple, Sequence, Union, overload
 
 from . import _native
+from ._object import ID, Object, divided
 
 Text = Union[str, bytes]
-ID = TypeVar("ID", int, str)
-
 _BATCH = 1 << 24  # bytes of texts that cross the border at once
 _COUNT = 1 << 15  # and how many
 
@@ -101,7 +98,7 @@ class Estimate(NamedTuple):
         return self.text
 
 
-class Deduplicator(Generic[ID]):
+class Deduplicator(Object[ID]):
     """Finds near-duplicates among documents that you add under ids of your own.
 
     >>> d = Deduplicator()
@@ -136,58 +133,10 @@ class Deduplicator(Generic[ID]):
     def __init__(self: "Deduplicator[str]", path: str | os.PathLike[str] | None = ..., *, ids: type[str], probability: float = ..., similarity: float = ..., bias: float = ..., kinds: Kind | None = ..., memory: int = ...) -> None: ...
 
     def __init__(self, path: Any = None, *, ids: Any = int, probability: float = 0.0, similarity: float = 0.0, bias: float = 0.0, kinds: Kind | None = None, memory: int = 0) -> None:
-        self._handle = 0
-        if ids is not int and ids is not str:
-            raise TypeError("neardup: ids must be int or str")
-        self._ids = ids
-        args = {"ids": ids.__name__, "path": os.fspath(path) if path is not None else "", "probability": probability, "similarity": similarity, "bias": bias, "memory": memory}
+        args = {"path": os.fspath(path) if path is not None else "", "probability": probability, "similarity": similarity, "bias": bias, "memory": memory}
         if kinds is not None:
             args["kinds"] = str(Kind(kinds))
-        self._handle = _native.call("new", args=args).numbers("handle")[0]  # type: ignore[union-attr]
-
-    def __enter__(self) -> "Deduplicator[ID]":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        handle, self._handle = getattr(self, "_handle", 0), 0
-        if handle:
-            try:
-                _native.call("close", handle)
-            except Exception:
-                pass  # the interpreter may be ending; with files, call close to see errors
-            _native.release(handle)
-
-    def close(self) -> None:
-        """Writes everything to the files, if there are any, and frees the memory. A second close does nothing."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            try:
-                _native.call("close", handle)
-            finally:
-                _native.release(handle)
-
-    def _open(self) -> int:
-        if not self._handle:
-            raise ValueError("neardup: the Deduplicator is closed")
-        return self._handle
-
-    def _encode(self, ids: Sequence[ID]) -> list[bytes]:
-        if self._ids is int:
-            try:
-                return [array("q", ids).tobytes()]
-            except TypeError:
-                raise TypeError("neardup: ids are int here; make the Deduplicator with ids=str for strings") from None
-            except OverflowError:
-                raise OverflowError("neardup: an id has at most 64 bits, signed") from None
-        if not all(isinstance(i, str) for i in ids):
-            raise TypeError("neardup: ids are str here")
-        return _native.encoded(ids)  # type: ignore[arg-type]
-
-    def __len__(self) -> int:
-        return _native.call("len", self._open()).values  # type: ignore[union-attr, no-any-return]
+        self._make("new", ids, args)
 
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, self._ids):
@@ -228,10 +177,6 @@ class Deduplicator(Generic[ID]):
         t = _native.call("add_if_new", self._open(), {"n": n}, [*self._encode([id]), *_native.encoded([text])])
         return _matches(t)  # type: ignore[arg-type]
 
-    def delete(self, id: ID) -> bool:
-        """Removes a document, and returns whether it was there."""
-        return _native.call("delete", self._open(), items=self._encode([id])).values  # type: ignore[union-attr, no-any-return]
-
     def text(self, id: ID) -> str | None:
         """Returns the text of a document as it is compared, or None if there is no such document."""
         t = _native.call("text", self._open(), items=self._encode([id]))
@@ -246,7 +191,7 @@ class Deduplicator(Generic[ID]):
         """Returns what search returns for each of several texts, on all processors."""
         t = _native.run("search", self._open(), items=_native.encoded(texts))
         assert t is not None
-        return list(_divided(_matches(t), t.numbers("ends")))
+        return list(divided(_matches(t), t.numbers("ends")))
 
     def pairs(self, since: int = 0) -> Iterator[Pair[ID]]:
         """Yields all pairs of near-duplicates, each once, as they are found. With since, only those with a document that was
@@ -273,7 +218,7 @@ class Deduplicator(Generic[ID]):
             raise ValueError('neardup: prefer must be "longest" or "first"')
         t = _native.run("groups", self._open(), {"linkage": linkage, "old": old, "first": prefer == "first"})
         assert t is not None
-        members = _divided(_matches(t), t.numbers("ends"))
+        members = divided(_matches(t), t.numbers("ends"))
         return [Group(keep, [m.id for m in matches], matches) for keep, matches in zip(t.column("keep"), members)]
 
     def families(self) -> list[Family[ID]]:
@@ -281,7 +226,7 @@ class Deduplicator(Generic[ID]):
         t = _native.run("families", self._open())
         assert t is not None
         ends = t.numbers("ends")
-        return [Family(members, form, filled) for members, form, filled in zip(_divided(t.column("id"), ends), t.texts("form"), _divided(t.texts("filled"), ends))]  # type: ignore[arg-type]
+        return [Family(members, form, filled) for members, form, filled in zip(divided(t.column("id"), ends), t.texts("form"), divided(t.texts("filled"), ends))]  # type: ignore[arg-type]
 
     def explain(self, a: ID, b: ID) -> Explanation:
         """Says why two documents are near-duplicates, or why they are not."""
@@ -295,10 +240,6 @@ class Deduplicator(Generic[ID]):
         """Says what can be expected of the pairs. It takes as long as pairs, or no time after them."""
         return Estimate(**_native.run("estimate", self._open()).values)  # type: ignore[union-attr]
 
-    def sync(self) -> None:
-        """Writes all changes to the disk, if there are files."""
-        _native.run("sync", self._open())
-
     def compact(self) -> None:
         """Writes the files anew, without what was deleted."""
         _native.run("compact", self._open())
@@ -311,13 +252,6 @@ def open(path: str | os.PathLike[str], **options: Any) -> Deduplicator[Any]:
 
 def _matches(t: _native.Table) -> list[Match[Any]]:
     return [Match(id, similarity, probability, Kind(kind)) for id, similarity, probability, kind in zip(t.column("id"), t.numbers("similarity"), t.numbers("probability"), t.numbers("kind"))]
-
-
-def _divided(values: Sequence[Any], ends: Iterable[int]) -> Iterator[Any]:
-    begin = 0
-    for end in ends:
-        yield values[begin:end]
-        begin = end
 
 
 class Result:

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"runtime/cgo"
+
+	"github.com/neardup/neardup"
+)
+
+// This file has the indexes of fingerprints and of signatures. Their values are an item of a call, one after the other: 8 bytes for
+// a fingerprint, 4 for each value of a signature, in the byte order of the machine.
+
+// An anyIndex is what the indexes of the library have in common.
+type anyIndex[ID comparable, V any] interface {
+	Len() int
+	AddAll(ctx context.Context, values iter.Seq2[ID, V]) error
+	Delete(id ID) (bool, error)
+	SearchMany(ctx context.Context, values []V) ([][]neardup.Match[ID], error)
+	Nearest(ctx context.Context, v V, n int) ([]neardup.Match[ID], error)
+	Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID], error]
+	Groups(ctx context.Context, by neardup.Linkage) ([]neardup.Group[ID], error)
+	Sync() error
+	Close() error
+}
+
+// An index is one of Python's.
+type index[ID comparable, V any] struct {
+	anyIndex[ID, V]
+	ids    idType[ID]
+	values func(item string) ([]V, error)
+}
+
+// method implements object.
+func (x *index[ID, V]) method(name string) (function, error) {
+	f, ok := map[string]function{
+		"len": func(_ context.Context, _ *call, emit func(*table) error) error { return emit(&table{values: x.Len()}) },
+		"add": x.add, "delete": x.delete, "search": x.search, "nearest": x.nearest, "pairs": x.pairs, "groups": x.groups,
+		"sync":  func(context.Context, *call, func(*table) error) error { return x.Sync() },
+		"close": func(context.Context, *call, func(*table) error) error { return x.Close() },
+	}[name]
+	if !ok {
+		return nil, fmt.Errorf("neardup: an index has no method %q", name)
+	}
+	return f, nil
+}
+
+func (x *index[ID, V]) add(ctx context.Context, c *call, _ func(*table) error) error {
+	var args struct{ Count int }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	ids, rest, err := x.ids.read(c, args.Count)
+	if err != nil {
+		return err
+	}
+	values, err := x.values(rest.item(0))
+	if err != nil {
+		return err
+	}
+	if len(values) != len(ids) {
+		return fmt.Errorf("neardup: %d ids for %d values", len(ids), len(values))
+	}
+	return x.AddAll(ctx, func(yield func(ID, V) bool) {
+		for i, id := range ids {
+			if !yield(id, values[i]) {
+				return
+			}
+		}
+	})
+}
+
+func (x *index[ID, V]) delete(_ context.Context, c *call, emit func(*table) error) error {
+	ids, _, err := x.ids.read(c, 1)
+	if err != nil {
+		return err
+	}
+	deleted, err := x.Delete(ids[0])
+	if err != nil {
+		return err
+	}
+	return emit(&table{values: deleted})
+}
+
+func (x *index[ID, V]) search(ctx context.Context, c *call, emit func(*table) error) error {
+	values, err := x.values(c.item(0))
+	if err != nil {
+		return err
+	}
+	found, err := x.SearchMany(ctx, values)
+	if err != nil {
+		return err
+	}
+	return emit(foundTable(x.ids, found))
+}
+
+func (x *index[ID, V]) nearest(ctx context.Context, c *call, emit func(*table) error) error {
+	var args struct{ N int }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	values, err := x.values(c.item(0))
+	if err != nil {
+		return err
+	}
+	if len(values) != 1 {
+		return fmt.Errorf("neardup: %d values to look for at once", len(values))
+	}
+	found, err := x.Nearest(ctx, values[0], args.N)
+	if err != nil {
+		return err
+	}
+	return emit(foundTable(x.ids, [][]neardup.Match[ID]{found}))
+}
+
+func (x *index[ID, V]) pairs(ctx context.Context, _ *call, emit func(*table) error) error {
+	return inParts(x.Pairs(ctx), emit, func(pairs []neardup.Pair[ID]) *table {
+		t := new(table)
+		x.ids.write(t, "a", column1(pairs, func(p neardup.Pair[ID]) ID { return p.A }))
+		x.ids.write(t, "b", column1(pairs, func(p neardup.Pair[ID]) ID { return p.B }))
+		add(t, "distance", column1(pairs, func(p neardup.Pair[ID]) uint32 { return uint32(p.Distance) }))
+		add(t, "similarity", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Similarity }))
+		return t
+	})
+}
+
+func (x *index[ID, V]) groups(ctx context.Context, c *call, emit func(*table) error) error {
+	var args struct{ Linkage string }
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	by, err := linkageOf(args.Linkage)
+	if err != nil {
+		return err
+	}
+	groups, err := x.Groups(ctx, by)
+	if err != nil {
+		return err
+	}
+	members := make([][]neardup.Match[ID], len(groups))
+	for i, g := range groups {
+		members[i] = g.Matches
+	}
+	t := foundTable(x.ids, members)
+	x.ids.write(t, "keep", column1(groups, func(g neardup.Group[ID]) ID { return g.Keep }))
+	return emit(t)
+}
+
+// foundTable returns several lists of matches as one table, with where each of them ends.
+func foundTable[ID comparable](ids idType[ID], found [][]neardup.Match[ID]) *table {
+	var all []neardup.Match[ID]
+	ends := make([]int64, len(found))
+	for i, f := range found {
+		all = append(all, f...)
+		ends[i] = int64(len(all))
+	}
+	t := new(table)
+	ids.write(t, "id", column1(all, func(m neardup.Match[ID]) ID { return m.ID }))
+	add(t, "distance", column1(all, func(m neardup.Match[ID]) uint32 { return uint32(m.Distance) }))
+	add(t, "similarity", column1(all, func(m neardup.Match[ID]) float64 { return m.Similarity }))
+	add(t, "ends", ends)
+	return t
+}
+
+// linkageOf returns the linkage with a name.
+func linkageOf(name string) (by neardup.Linkage, err error) {
+	switch name {
+	case "centre":
+		return neardup.CentreLinkage, nil
+	case "complete":
+		return neardup.CompleteLinkage, nil
+	case "single":
+		return neardup.SingleLinkage, nil
+	}
+	return by, fmt.Errorf("neardup: linkage must be centre, complete or single, not %s", name)
+}
+
+// fingerprintsIn returns the fingerprints in an item.
+func fingerprintsIn(item string) ([]neardup.Fingerprint64, error) {
+	if len(item)%8 != 0 {
+		return nil, fmt.Errorf("neardup: %d bytes are not fingerprints", len(item))
+	}
+	values := make([]neardup.Fingerprint64, len(item)/8)
+	for i := range values {
+		values[i] = neardup.Fingerprint64(binary.NativeEndian.Uint64([]byte(item[8*i : 8*i+8])))
+	}
+	return values, nil
+}
+
+// signaturesIn returns the signatures of so many values in an item.
+func signaturesIn(item string, values int) ([]neardup.Signature, error) {
+	if len(item)%(4*values) != 0 {
+		return nil, fmt.Errorf("neardup: %d bytes are not signatures of %d values", len(item), values)
+	}
+	numbers := make([]uint32, len(item)/4)
+	for i := range numbers {
+		numbers[i] = binary.NativeEndian.Uint32([]byte(item[4*i : 4*i+4]))
+	}
+	all := make([]neardup.Signature, len(numbers)/values)
+	for i := range all {
+		all[i] = numbers[i*values : (i+1)*values]
+	}
+	return all, nil
+}
+
+// indexArgs are the arguments of the functions that make an index.
+type indexArgs struct {
+	Path       string
+	IDs        string
+	Distance   int
+	Similarity float64
+	Values     int
+	Bits       int
+}
+
+func newIndex(_ context.Context, c *call, emit func(*table) error) error {
+	var args indexArgs
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	if args.IDs == "str" {
+		return emitIndex(emit, args, strs{}, openFingerprints[string], fingerprintsIn)
+	}
+	return emitIndex(emit, args, ints{}, openFingerprints[int64], fingerprintsIn)
+}
+
+func openFingerprints[ID comparable](args indexArgs) (anyIndex[ID, neardup.Fingerprint64], error) {
+	if args.Path == "" {
+		return neardup.NewIndex[ID, neardup.Fingerprint64](args.Distance, neardup.IndexOptions{})
+	}
+	version, err := new(neardup.Fingerprinter).Version()
+	if err != nil {
+		return nil, err
+	}
+	return neardup.OpenIndex[ID, neardup.Fingerprint64](args.Path, args.Distance, neardup.IndexOptions{Version: version})
+}
+
+func newSignatureIndex(_ context.Context, c *call, emit func(*table) error) error {
+	var args indexArgs
+	if err := c.into(&args); err != nil {
+		return err
+	}
+	values := func(item string) ([]neardup.Signature, error) { return signaturesIn(item, args.Values) }
+	if args.IDs == "str" {
+		return emitIndex(emit, args, strs{}, openSignatures[string], values)
+	}
+	return emitIndex(emit, args, ints{}, openSignatures[int64], values)
+}
+
+func openSignatures[ID comparable](args indexArgs) (anyIndex[ID, neardup.Signature], error) {
+	o := neardup.SignatureIndexOptions{Values: args.Values, Bits: args.Bits}
+	if args.Path == "" {
+		return neardup.NewSignatureIndex[ID](args.Similarity, o)
+	}
+	var err error
+	if o.Version, err = (neardup.MinHash{Values: args.Values}).Version(new(neardup.Fingerprinter)); err != nil {
+		return nil, err
+	}
+	return neardup.OpenSignatureIndex[ID](args.Path, args.Similarity, o)
+}
+
+// emitIndex makes an index and emits its handle.
+func emitIndex[ID comparable, V any](emit func(*table) error, args indexArgs, ids idType[ID], open func(indexArgs) (anyIndex[ID, V], error), values func(string) ([]V, error)) error {
+	x, err := open(args)
+	if err != nil {
+		return err
+	}
+	return emitHandle(emit, &index[ID, V]{x, ids, values})
+}
+
+// emitHandle emits the handle of an object.
+func emitHandle(emit func(*table) error, o object) error {
+	t := new(table)
+	add(t, "handle", []uint64{uint64(cgo.NewHandle(o))})
+	return emit(t)
+}
