@@ -99,6 +99,8 @@ var functions = map[string]function{
 		}
 		return emitHandle(emit, d)
 	},
+	"passages":        findPassages,
+	"decontaminate":   decontaminate,
 	"index":           newIndex,
 	"signature_index": newSignatureIndex,
 }

@@ -305,3 +305,25 @@ def test_signature_index(expected, tmp_path):
             ix.search(signatures[3][:50])
     with neardup.SignatureIndex(0.7, tmp_path / "signatures", ids=str) as ix:
         assert len(ix) == 80
+
+
+def test_passages():
+    licence = "Permission is hereby granted, free of charge, to any person who obtains a copy of this software and its documentation files, to deal in it without restriction."
+    texts = ["Über alles Mögliche. " + licence, ("中文 " + licence + " end").encode(), "nothing in common with the others at all", licence + " \ud800 " + licence]
+    (p,) = neardup.passages(iter(texts), words=20)
+    assert (p.documents, [q.text for q in p.places]) == (3, [0, 1, 3, 3])
+    for q in p.places:
+        part = texts[q.text][q.start : q.end]
+        assert (part if isinstance(part, str) else part.decode()).rstrip(".") == licence.rstrip(".")
+    with pytest.raises(neardup.NeardupError, match="length"):
+        list(neardup.passages(texts, words=-1))
+
+
+def test_decontaminate():
+    items = [["How many bones has a human hand, counted without those of the wrist and the arm?", "Nineteen of them, as every student of medicine has to know by heart at the end of the year"], "A text that nobody has ever put into any collection of texts for training a model"]
+    texts = ["Ünrelated.", "Ü: " + items[0][0] + " Answer: " + items[0][1], b"x " * 50, "and " + items[1][:-12]]
+    found = list(neardup.decontaminate(items, texts))
+    assert [(k.text, k.item, k.part, k.shared == k.tokens) for k in found] == [(1, 0, 0, True), (1, 0, 1, True), (3, 1, 0, False)]
+    (q,) = found[0].places
+    assert texts[1][q.start : q.end] == items[0][0].rstrip("?")
+    assert list(neardup.decontaminate([], texts)) == [] and list(neardup.decontaminate(items, [])) == []

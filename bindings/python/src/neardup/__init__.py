@@ -6,7 +6,7 @@
 
 dedup finds near-duplicates among texts, and Deduplicator among documents that come and go, in memory or in files. sum64, sum128
 and distance are SimHash fingerprints, and Index finds them; sign and jaccard are MinHash signatures, and SignatureIndex finds them.
-Everything is computed by the Go library of the
+passages finds what is copied inside texts, and decontaminate finds test items in them. Everything is computed by the Go library of the
 same version: https://github.com/neardup/neardup.
 """
 
@@ -14,6 +14,7 @@ from ._dedup import Deduplicator, Estimate, Explanation, Family, Group, Kind, Ma
 from ._functions import distance, jaccard, sign, sign_many, sum64, sum64_many, sum128, version
 from ._index import Index, Near, NearGroup, NearPair, SignatureIndex
 from ._native import NeardupError
+from ._passages import Leak, Passage, Place, decontaminate, passages
 
 __version__ = "0.1.0"
-__all__ = ["Deduplicator", "Estimate", "Explanation", "Family", "Group", "Index", "Kind", "Match", "Near", "NearGroup", "NearPair", "NeardupError", "Pair", "Result", "SignatureIndex", "dedup", "distance", "jaccard", "open", "sign", "sign_many", "sum64", "sum64_many", "sum128", "version"]
+__all__ = ["Deduplicator", "Estimate", "Explanation", "Family", "Group", "Index", "Kind", "Leak", "Match", "Near", "NearGroup", "NearPair", "NeardupError", "Pair", "Passage", "Place", "Result", "SignatureIndex", "decontaminate", "dedup", "distance", "jaccard", "open", "passages", "sign", "sign_many", "sum64", "sum64_many", "sum128", "version"]
