@@ -130,7 +130,7 @@ func TestDecontaminate(t *testing.T) {
 		stdout []string
 		out    map[string]string
 	}{
-		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items were found, in 2 documents\n", "answer: 1 item\n", "question: 2 items\n", "several parts of one item in one document: 1 time\n", "1 part of an item was not searched for", "2 documents remain"}, map[string]string{
+		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items were found, in 2 documents\n", "answer: 1 item\n", "question: 2 items\n", "several parts of one item in one document: 1 time\n", "largest leaks, in words or characters:\n", "1 part of an item was not searched for", "2 documents remain"}, map[string]string{
 			"l.tsv": "q1\ttests.jsonl:1\tquestion\t20\t20\t1.0000\ta\tin.jsonl:1\t4\t%A\t" + numbers(0, 20) + "\nq1\ttests.jsonl:1\tanswer\t9\t9\t1.0000\ta\tin.jsonl:1\t%B\t%C\t" + numbers(100, 9) + "\n" +
 				"tests.jsonl:2\ttests.jsonl:2\tquestion\t30\t14\t0.4667\tb\tin.jsonl:2\t0\t%D\t" + numbers(203, 14) + "\n",
 			"i.tsv":   "q1\ttests.jsonl:1\tquestion\t20\ttrue\t1\t1.0000\nq1\ttests.jsonl:1\tanswer\t9\ttrue\t1\t1.0000\ntests.jsonl:2\ttests.jsonl:2\tquestion\t30\ttrue\t1\t0.4667\ntests.jsonl:2\ttests.jsonl:2\tanswer\t1\tfalse\t0\t0.0000\n",

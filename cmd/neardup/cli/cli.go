@@ -63,6 +63,17 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Size returns a number of bytes in the unit that people expect.
+func Size(bytes int64) string {
+	switch {
+	case bytes < 1e3:
+		return Count(int(bytes), "byte", "bytes")
+	case bytes < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+}
+
 // Printable returns the beginning of a text, at most n characters, on one line. It is safe to print
 // to a terminal: white space becomes one space, and characters that control or reorder the display
 // are dropped.

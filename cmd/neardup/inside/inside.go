@@ -36,7 +36,7 @@ func loadTexts(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter, 
 
 // sayRead prints how much was read.
 func sayRead(c *corpus.Corpus, w io.Writer, took time.Duration) {
-	fmt.Fprintf(w, "%s, %.1f MB of text in %.1f s\n", cli.Count(c.New(), "document", "documents"), float64(c.Read.Bytes)/1e6, took.Seconds())
+	fmt.Fprintf(w, "%s, %s of text in %.1f s\n", cli.Count(c.New(), "document", "documents"), cli.Size(c.Read.Bytes), took.Seconds())
 	if c.Old > 0 {
 		fmt.Fprintln(w, "and", cli.Count(c.Old, "old document", "old documents"))
 	}

@@ -339,6 +339,7 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 	if both := c.both(); both > 0 {
 		fmt.Fprintf(w, "    several parts of one item in one document: %s\n", cli.Count(both, "time", "times"))
 	}
+	c.sayLargest(w)
 	if c.badItems > 0 {
 		fmt.Fprintln(w, cli.Count(c.badItems, "test item was skipped", "test items were skipped"))
 	}
@@ -347,6 +348,27 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 	}
 	if c.to.out != nil {
 		fmt.Fprintln(w, cli.Count(c.Docs.Len()-len(c.hitDocs), "document remains", "documents remain"))
+	}
+}
+
+// mostSaid is how many leaks are printed; --leaks has all.
+const mostSaid = 5
+
+// sayLargest prints the largest leaks: which item, in which document, and where that is.
+func (c *leaking) sayLargest(w io.Writer) {
+	largest := slices.Clone(c.hits)
+	slices.SortStableFunc(largest, func(a, b hit) int { return cmp.Compare(b.shared, a.shared) }) // count has put them in order
+	if len(largest) > 0 {
+		fmt.Fprintln(w, "largest leaks, in words or characters:")
+	}
+	for _, h := range largest[:min(len(largest), mostSaid)] {
+		item, doc := &c.items[h.item], c.Doc(h.document)
+		part := &item.parts[h.part]
+		at := cli.Printable(doc.ID, 60)
+		if place := c.At(doc.Place); place != doc.ID {
+			at += " (" + cli.Printable(place, 80) + ")"
+		}
+		fmt.Fprintf(w, "%6d of %d  %s of %s in %s: %s\n", h.shared, part.tokens, part.name, cli.Printable(item.id, 60), at, cli.Printable(strings.Join(strings.Fields(h.text), " "), 80))
 	}
 }
 

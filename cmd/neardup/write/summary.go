@@ -155,7 +155,7 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 	if s.Bad > 0 {
 		fmt.Fprintf(w, "lines or files skipped: %d\n", s.Bad)
 	}
-	fmt.Fprintf(w, "%s of text in %.2f s", size(s.Bytes), s.Seconds)
+	fmt.Fprintf(w, "%s of text in %.2f s", cli.Size(s.Bytes), s.Seconds)
 	if s.Bytes >= 1e6 { // of less, the time is that of the start
 		fmt.Fprintf(w, ", %.0f MB/s", float64(s.Bytes)/1e6/s.Seconds)
 	}
@@ -194,15 +194,4 @@ func (r *Results) sayMissing(w io.Writer, s *Summary) {
 		}
 		fmt.Fprintf(w, "%s no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", cli.Count(s.Empty, "text has", "texts have"), also)
 	}
-}
-
-// size returns a number of bytes in the unit that people expect.
-func size(bytes int64) string {
-	switch {
-	case bytes < 1e3:
-		return cli.Count(int(bytes), "byte", "bytes")
-	case bytes < 1e6:
-		return fmt.Sprintf("%.0f kB", float64(bytes)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }

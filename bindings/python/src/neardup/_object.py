@@ -32,9 +32,9 @@ class Object(Generic[ID]):
         if handle:
             try:
                 _native.call("close", handle)
+                _native.release(handle)
             except Exception:
                 pass  # the interpreter may be ending; with files, call close to see errors
-            _native.release(handle)
 
     def close(self) -> None:
         """Writes everything to the files, if there are any, and frees the memory. A second close does nothing."""
