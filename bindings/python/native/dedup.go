@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -14,18 +15,24 @@ import (
 	"github.com/neardup/neardup/dedup"
 )
 
-// each calls f for the numbers below n on all processors.
-func each(n int, f func(i int)) {
+// each calls f for the numbers below n on all processors, until the context ends. A panic of f is one of the caller's.
+func each(ctx context.Context, n int, f func(i int)) error {
 	if n == 1 {
 		f(0)
-		return
+		return nil
 	}
 	var next atomic.Int64
+	var panicked atomic.Value
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					panicked.Store(fmt.Sprint(r))
+				}
+			}()
 			const some = 16
-			for from := int(next.Add(some)) - some; from < n; from = int(next.Add(some)) - some {
+			for from := int(next.Add(some)) - some; from < n && ctx.Err() == nil; from = int(next.Add(some)) - some {
 				for i := from; i < min(from+some, n); i++ {
 					f(i)
 				}
@@ -33,6 +40,10 @@ func each(n int, f func(i int)) {
 		})
 	}
 	wg.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(r)
+	}
+	return ctx.Err()
 }
 
 // An idType says how ids of a type are passed to and from Python. In a call, ids come before everything else: integers as one
@@ -89,15 +100,46 @@ type deduplicator[ID comparable] struct {
 	ids idType[ID]
 }
 
+// makeDeduplicator makes a Deduplicator. The item is a path, or there is none.
+func makeDeduplicator(c *call) (object, error) {
+	var args struct {
+		IDs         string
+		Probability float64
+		Similarity  float64
+		Bias        float64
+		Kinds       uint8
+		Memory      int64
+	}
+	if err := c.into(&args); err != nil {
+		return nil, err
+	}
+	o := dedup.Options{Probability: args.Probability, Similarity: args.Similarity, Bias: args.Bias, Kinds: neardup.Kind(args.Kinds), Memory: args.Memory}
+	if args.IDs == "str" {
+		return newDeduplicator(c.path(), o, strs{})
+	}
+	return newDeduplicator(c.path(), o, ints{})
+}
+
 func newDeduplicator[ID comparable](path string, o dedup.Options, ids idType[ID]) (object, error) {
-	d, err := dedup.New[ID](o)
-	if path != "" {
+	var d *dedup.Deduplicator[ID]
+	var err error
+	if path == "" {
+		d, err = dedup.New[ID](o)
+	} else {
 		d, err = dedup.Open[ID](path, o)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &deduplicator[ID]{d, ids}, nil
+}
+
+// path returns a copy of the only item, or "" if there is none.
+func (c *call) path() string {
+	if c.len() == 0 {
+		return ""
+	}
+	return strings.Clone(c.item(0))
 }
 
 // method implements object.

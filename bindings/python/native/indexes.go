@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"runtime/cgo"
 
 	"github.com/neardup/neardup"
 )
@@ -207,7 +206,6 @@ func signaturesIn(item string, values int) ([]neardup.Signature, error) {
 
 // indexArgs are the arguments of the functions that make an index.
 type indexArgs struct {
-	Path       string
 	IDs        string
 	Distance   int
 	Similarity float64
@@ -215,64 +213,54 @@ type indexArgs struct {
 	Bits       int
 }
 
-func newIndex(_ context.Context, c *call, emit func(*table) error) error {
+func makeIndex(c *call) (object, error) {
 	var args indexArgs
 	if err := c.into(&args); err != nil {
-		return err
+		return nil, err
 	}
 	if args.IDs == "str" {
-		return emitIndex(emit, args, strs{}, openFingerprints[string], fingerprintsIn)
+		return fingerprintIndex(c.path(), args, strs{})
 	}
-	return emitIndex(emit, args, ints{}, openFingerprints[int64], fingerprintsIn)
+	return fingerprintIndex(c.path(), args, ints{})
 }
 
-func openFingerprints[ID comparable](args indexArgs) (anyIndex[ID, neardup.Fingerprint64], error) {
-	if args.Path == "" {
-		return neardup.NewIndex[ID, neardup.Fingerprint64](args.Distance, neardup.IndexOptions{})
-	}
+func fingerprintIndex[ID comparable](path string, args indexArgs, ids idType[ID]) (object, error) {
+	var x *neardup.Index[ID, neardup.Fingerprint64]
 	version, err := new(neardup.Fingerprinter).Version()
+	if err == nil && path == "" {
+		x, err = neardup.NewIndex[ID, neardup.Fingerprint64](args.Distance, neardup.IndexOptions{})
+	} else if err == nil {
+		x, err = neardup.OpenIndex[ID, neardup.Fingerprint64](path, args.Distance, neardup.IndexOptions{Version: version})
+	}
 	if err != nil {
 		return nil, err
 	}
-	return neardup.OpenIndex[ID, neardup.Fingerprint64](args.Path, args.Distance, neardup.IndexOptions{Version: version})
+	return &index[ID, neardup.Fingerprint64]{x, ids, fingerprintsIn}, nil
 }
 
-func newSignatureIndex(_ context.Context, c *call, emit func(*table) error) error {
+func makeSignatureIndex(c *call) (object, error) {
 	var args indexArgs
 	if err := c.into(&args); err != nil {
-		return err
-	}
-	values := func(item string) ([]neardup.Signature, error) { return signaturesIn(item, args.Values) }
-	if args.IDs == "str" {
-		return emitIndex(emit, args, strs{}, openSignatures[string], values)
-	}
-	return emitIndex(emit, args, ints{}, openSignatures[int64], values)
-}
-
-func openSignatures[ID comparable](args indexArgs) (anyIndex[ID, neardup.Signature], error) {
-	o := neardup.SignatureIndexOptions{Values: args.Values, Bits: args.Bits}
-	if args.Path == "" {
-		return neardup.NewSignatureIndex[ID](args.Similarity, o)
-	}
-	var err error
-	if o.Version, err = (neardup.MinHash{Values: args.Values}).Version(new(neardup.Fingerprinter)); err != nil {
 		return nil, err
 	}
-	return neardup.OpenSignatureIndex[ID](args.Path, args.Similarity, o)
-}
-
-// emitIndex makes an index and emits its handle.
-func emitIndex[ID comparable, V any](emit func(*table) error, args indexArgs, ids idType[ID], open func(indexArgs) (anyIndex[ID, V], error), values func(string) ([]V, error)) error {
-	x, err := open(args)
-	if err != nil {
-		return err
+	if args.IDs == "str" {
+		return signatureIndex(c.path(), args, strs{})
 	}
-	return emitHandle(emit, &index[ID, V]{x, ids, values})
+	return signatureIndex(c.path(), args, ints{})
 }
 
-// emitHandle emits the handle of an object.
-func emitHandle(emit func(*table) error, o object) error {
-	t := new(table)
-	add(t, "handle", []uint64{uint64(cgo.NewHandle(o))})
-	return emit(t)
+func signatureIndex[ID comparable](path string, args indexArgs, ids idType[ID]) (object, error) {
+	var x *neardup.SignatureIndex[ID]
+	version, err := (neardup.MinHash{Values: args.Values}).Version(new(neardup.Fingerprinter))
+	o := neardup.SignatureIndexOptions{Values: args.Values, Bits: args.Bits}
+	if err == nil && path == "" {
+		x, err = neardup.NewSignatureIndex[ID](args.Similarity, o)
+	} else if err == nil {
+		o.Version = version
+		x, err = neardup.OpenSignatureIndex[ID](path, args.Similarity, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &index[ID, neardup.Signature]{x, ids, func(item string) ([]neardup.Signature, error) { return signaturesIn(item, args.Values) }}, nil
 }

@@ -4,13 +4,15 @@
 //
 // It has few functions, and they take and return bytes, so that one of them can be called for a million texts at once:
 //
+//	neardup_make   makes an object, such as a Deduplicator
 //	neardup_call   does something that takes little time, and returns the result
-//	neardup_start  starts something that takes long, and returns a job
+//	neardup_start  starts something that takes long: a job
 //	neardup_next   waits for the next part of the result of a job, but only for some time, so that Python can handle Ctrl-C
 //	neardup_stop   ends a job, whether it is done or not
 //	neardup_free   frees a result
 //
-// methods.go has what can be called by which name, and table.go how results are written.
+// What a function makes is written to where Python says before it returns, since an interrupt may come right after it. functions.go
+// and the files of the objects have what can be called by which name, and table.go how results are written.
 package main
 
 /*
@@ -101,18 +103,25 @@ func objectOf(handle C.uintptr_t) (o object, err error) {
 	return cgo.Handle(handle).Value().(object), nil
 }
 
-// run calls a method and turns a panic into an error: it must not end the interpreter.
-func run(ctx context.Context, name string, object C.uintptr_t, c *call, emit func(*table) error) (err error) {
+// run calls a method.
+func run(ctx context.Context, name string, object C.uintptr_t, c *call, emit func(*table) error) error {
+	return recovered(func() error {
+		do, err := method(name, object)
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, emit)
+	})
+}
+
+// recovered turns a panic into an error: it must not end the interpreter.
+func recovered(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("neardup: %v", r)
 		}
 	}()
-	do, err := method(name, object)
-	if err != nil {
-		return err
-	}
-	return do(ctx, c, emit)
+	return f()
 }
 
 // What a result is.
@@ -123,70 +132,97 @@ const (
 	isLate               // nothing yet: the time is over
 )
 
-//export neardup_call
-func neardup_call(name *C.char, object C.uintptr_t, args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataLength C.size_t, ends unsafe.Pointer, count C.size_t, result *unsafe.Pointer, length *C.size_t) C.int {
-	*result, *length = nil, 0
-	err := run(context.Background(), C.GoString(name), object, callOf(args, argsLength, data, dataLength, ends, count), func(t *table) error {
-		if *result != nil {
-			return errors.New("neardup: a call with several results")
+//export neardup_make
+func neardup_make(name *C.char, args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataLength C.size_t, ends unsafe.Pointer, count C.size_t, object *C.uintptr_t, result *unsafe.Pointer, length *C.size_t) C.int {
+	*object, *result, *length = 0, nil, 0
+	err := recovered(func() error {
+		made, err := makers[C.GoString(name)](callOf(args, argsLength, data, dataLength, ends, count))
+		if err == nil {
+			*object = C.uintptr_t(cgo.NewHandle(made))
 		}
-		*result, *length = t.memory()
-		return nil
+		return err
 	})
 	if err != nil {
-		C.free(*result)
-		*result, *length = message(err)
+		*result, *length = inC([]byte(err.Error()))
 		return isError
 	}
 	return isLast
 }
 
-// message returns the text of an error in memory of C's.
-func message(err error) (unsafe.Pointer, C.size_t) {
-	s := err.Error()
-	return C.CBytes([]byte(s)), C.size_t(len(s))
+//export neardup_call
+func neardup_call(name *C.char, object C.uintptr_t, args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataLength C.size_t, ends unsafe.Pointer, count C.size_t, result *unsafe.Pointer, length *C.size_t) C.int {
+	*result, *length = nil, 0
+	var all []byte
+	err := run(context.Background(), C.GoString(name), object, callOf(args, argsLength, data, dataLength, ends, count), func(t *table) error {
+		if all != nil {
+			return errors.New("neardup: a call with several results")
+		}
+		all = t.encode()
+		return nil
+	})
+	switch {
+	case err != nil:
+		*result, *length = inC([]byte(err.Error()))
+		return isError
+	case all != nil:
+		*result, *length = inC(all)
+	}
+	return isLast
 }
+
+// inC returns bytes in memory of C's.
+func inC(b []byte) (unsafe.Pointer, C.size_t) { return C.CBytes(b), C.size_t(len(b)) }
 
 // A job is a method that runs.
 type job struct {
 	cancel context.CancelFunc
-	parts  chan *table // closed at the end
+	parts  chan []byte // encoded tables; closed at the end
 	err    error       // valid when parts is closed
 }
 
 //export neardup_start
-func neardup_start(name *C.char, object C.uintptr_t, args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataLength C.size_t, ends unsafe.Pointer, count C.size_t) C.uintptr_t {
+func neardup_start(name *C.char, object C.uintptr_t, args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataLength C.size_t, ends unsafe.Pointer, count C.size_t, handle *C.uintptr_t) {
 	ctx, cancel := context.WithCancel(context.Background())
-	j := &job{cancel: cancel, parts: make(chan *table, 1)}
+	j := &job{cancel: cancel, parts: make(chan []byte, 1)}
 	method, c := C.GoString(name), callOf(args, argsLength, data, dataLength, ends, count)
+	*handle = C.uintptr_t(cgo.NewHandle(j))
 	go func() {
 		defer close(j.parts)
 		j.err = run(ctx, method, object, c, func(t *table) error {
 			select {
-			case j.parts <- t:
+			case j.parts <- t.encode():
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		})
 	}()
-	return C.uintptr_t(cgo.NewHandle(j))
+}
+
+// jobOf returns the job of a handle, or nil if it was stopped.
+func jobOf(handle C.uintptr_t) (j *job) {
+	defer func() { _ = recover() }() // of a handle that is not valid
+	return cgo.Handle(handle).Value().(*job)
 }
 
 //export neardup_next
 func neardup_next(handle C.uintptr_t, milliseconds C.int, result *unsafe.Pointer, length *C.size_t) C.int {
 	*result, *length = nil, 0
-	j := cgo.Handle(handle).Value().(*job)
+	j := jobOf(handle)
+	if j == nil {
+		*result, *length = inC([]byte("neardup: the call was stopped"))
+		return isError
+	}
 	timer := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
 	defer timer.Stop()
 	select {
-	case t, more := <-j.parts:
+	case part, more := <-j.parts:
 		switch {
 		case more:
-			*result, *length = t.memory()
+			*result, *length = inC(part)
 			return isPart
 		case j.err != nil:
-			*result, *length = message(j.err)
+			*result, *length = inC([]byte(j.err.Error()))
 			return isError
 		}
 		return isLast
@@ -197,15 +233,24 @@ func neardup_next(handle C.uintptr_t, milliseconds C.int, result *unsafe.Pointer
 
 //export neardup_stop
 func neardup_stop(handle C.uintptr_t) {
-	j := cgo.Handle(handle).Value().(*job)
-	j.cancel()
-	for range j.parts { // until it has stopped, and looks at no memory of Python's any more
+	j := jobOf(handle)
+	if j == nil {
+		return
 	}
+	j.cancel()
+	for range j.parts { // until it has stopped, and reads no memory of Python's any more
+	}
+	remove(handle)
+}
+
+// remove deletes a handle. A second time does nothing.
+func remove(handle C.uintptr_t) {
+	defer func() { _ = recover() }()
 	cgo.Handle(handle).Delete()
 }
 
 //export neardup_release
-func neardup_release(object C.uintptr_t) { cgo.Handle(object).Delete() }
+func neardup_release(object C.uintptr_t) { remove(object) }
 
 //export neardup_free
 func neardup_free(memory unsafe.Pointer) { C.free(memory) }

@@ -82,11 +82,14 @@ func decontaminate(ctx context.Context, c *call, emit func(*table) error) error 
 	for ; at < c.len() && ctx.Err() == nil; at += atOnce {
 		n := min(atOnce, c.len()-at)
 		found := make([][]leaks.Leak[int], n)
-		each(n, func(i int) {
+		err := each(ctx, n, func(i int) {
 			for l := range b.Search(c.item(at + i)) {
 				found[i] = append(found[i], l)
 			}
 		})
+		if err != nil {
+			return err
+		}
 		if err := emitLeaks(found, at-first, emit); err != nil {
 			return err
 		}

@@ -1,10 +1,7 @@
 package main
 
-// #include <stdint.h>
-// #include <stdlib.h>
-import "C"
-
 import (
+	"encoding/binary"
 	"encoding/json"
 	"unsafe"
 )
@@ -45,32 +42,31 @@ func (t *table) addTexts(name string, texts []string) {
 	add(t, name+".ends", ends)
 }
 
-// memory returns the table in memory of C's.
-func (t *table) memory() (unsafe.Pointer, C.size_t) {
+// encode returns the table as bytes.
+func (t *table) encode() []byte {
 	type header struct {
 		Columns map[string][3]any `json:"columns,omitempty"`
 		Values  any               `json:"values,omitempty"`
 	}
 	h := header{map[string][3]any{}, t.values}
 	aligned := func(n int) int { return (n + 7) &^ 7 }
-	at := 0 // behind the header
+	at := 0 // after the header
 	for _, c := range t.columns {
 		h.Columns[c.name] = [3]any{c.format, at, len(c.bytes)}
 		at += aligned(len(c.bytes))
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // a mistake of this package
+		panic(err) // which recovered makes an error of
 	}
 	begin := aligned(8 + len(b))
-	memory := C.malloc(C.size_t(begin + at))
-	all := unsafe.Slice((*byte)(memory), begin+at)
-	*(*uint64)(memory) = uint64(len(b))
+	all := make([]byte, begin+at)
+	binary.NativeEndian.PutUint64(all, uint64(len(b)))
 	copy(all[8:], b)
 	at = begin
 	for _, c := range t.columns {
 		copy(all[at:], c.bytes)
 		at += aligned(len(c.bytes))
 	}
-	return memory, C.size_t(len(all))
+	return all
 }

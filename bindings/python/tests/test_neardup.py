@@ -1,9 +1,12 @@
 """Tests of the installed package. The Go test beside them computes what the Go library says, to the bit, in NEARDUP_EXPECTED."""
 
+import copy
 import doctest
+import gc
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 import struct
 import subprocess
@@ -72,7 +75,7 @@ def test_prefer(d):
         assert g.keep == min(g.members)
     with pytest.raises(ValueError):
         d.groups(prefer="best")
-    with pytest.raises(neardup.NeardupError, match="linkage"):
+    with pytest.raises(ValueError, match="linkage"):
         d.groups("chain")
 
 
@@ -103,7 +106,7 @@ def test_dedup(expected):
     r = neardup.dedup(texts)
     assert sorted(r.kept + r.removed) == list(range(len(texts)))
     assert r.removed == sorted(i for g in expected["Groups"]["centre"] for i in g[1:] if i != g[0])
-    assert len(list(r.pairs)) == len(expected["Pairs"]) and r.estimate.pairs == len(expected["Pairs"])
+    assert len(list(r.pairs())) == len(expected["Pairs"]) and r.estimate().pairs == len(expected["Pairs"])
     assert repr(r).startswith("<neardup.Result: ")
     assert not neardup.dedup(iter(())).kept
 
@@ -134,9 +137,12 @@ def test_ids():
 
 def test_add_if_new():
     with neardup.Deduplicator() as d:
-        assert d.add_if_new(1, "The lamp in Mill Lane has been dark for two weeks.") == []
-        (m,) = d.add_if_new(2, "THE LAMP in Mill Lane has been dark for two weeks!")
-        assert (m.id, m.kind) == (1, neardup.Kind.SAME_WORDS) and len(d) == 1
+        assert d.add_if_new(1, "The lamp in Mill Lane has been dark for two weeks.") == (True, [])
+        added, (m,) = d.add_if_new(2, "THE LAMP in Mill Lane has been dark for two weeks!")
+        assert (added, m.id, m.kind) == (False, 1, neardup.Kind.SAME_WORDS) and len(d) == 1
+        assert d.add_if_new(1, "something else entirely") == (False, [])
+        with pytest.raises(ValueError):
+            d.add_if_new(3, "a", n=0)
 
 
 def test_since():
@@ -156,6 +162,14 @@ def test_options():
     for options in ({"probability": 2}, {"similarity": -1}, {"bias": 99}):
         with pytest.raises(neardup.NeardupError):
             neardup.Deduplicator(**options)
+    for options in ({"probability": float("nan")}, {"bias": float("inf")}, {"memory": 2**70}, {"kinds": neardup.Kind(0)}, {"kinds": 64}, {"kinds": -1}, {"path": ""}):
+        with pytest.raises(ValueError):
+            neardup.Deduplicator(**options)
+    for options in ({"probability": "x"}, {"memory": 1.5}, {"kinds": "all"}, {"ids": "int"}):
+        with pytest.raises(TypeError):
+            neardup.Deduplicator(**options)
+    with pytest.raises(ValueError):
+        neardup.dedup(iter(lambda: 1 / 0, 1), linkage="chain")  # before any text is read
     assert str(neardup.Kind.SAME_FORM | neardup.Kind.REVISED) == "same-form,revised" and str(neardup.Kind(0)) == "none"
 
 
@@ -327,3 +341,113 @@ def test_decontaminate():
     (q,) = found[0].places
     assert texts[1][q.start : q.end] == items[0][0].rstrip("?")
     assert list(neardup.decontaminate([], texts)) == [] and list(neardup.decontaminate(items, [])) == []
+
+
+def test_ids_come_back():
+    """Ids that are not valid Unicode are told apart, and numbers that are no int are ids if they are whole."""
+    with neardup.Deduplicator(ids=str) as d:
+        d.add("\ud800", "one two three")
+        d.add("\ud801", "four five six")
+        assert list(d) == ["\ud800", "\ud801"] and "\ud801" in d and d.delete("\ud800") and len(d) == 1
+
+    class Whole:
+        def __index__(self):
+            return 7
+
+    with neardup.Deduplicator() as d:
+        d.add(Whole(), "one")
+        assert 7 in d and Whole() in d and 10**30 not in d and "7" not in d
+
+
+def test_one_text_is_not_several():
+    for call in (neardup.dedup, neardup.sum64_many, lambda t: list(neardup.passages(t)), neardup.Deduplicator().search_many):
+        for text in ("a text", b"a text"):
+            with pytest.raises(TypeError, match="several"):
+                call(text)
+    with pytest.raises(TypeError, match="text 1 is not str or bytes, but float"):
+        neardup.sum64_many(["a", 1.5])
+    with pytest.raises(TypeError, match="the text of id 'x'"):
+        neardup.Deduplicator(ids=str).add_many([("x", None)])
+    assert neardup.sum64(bytearray(b"a b c")) == neardup.sum64("a b c")
+
+
+def test_no_copies(expected):
+    r = neardup.dedup(expected["Texts"][:20])
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        for x in (r.deduplicator, neardup.Index()):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                make(x)
+    with pytest.raises(TypeError):
+        pickle.dumps(r)
+    assert "20 ids of type int" in repr(r.deduplicator)
+    r.deduplicator.close()
+    r.deduplicator.close()
+    assert "closed" in repr(r.deduplicator)
+
+
+def test_interrupted_start(monkeypatch):
+    """An interrupt right after the library has started does not leave it reading memory that is gone."""
+    lib = neardup._native._lib
+
+    class Interrupted:
+        def __getattr__(self, name):
+            return getattr(lib, name)
+
+        def neardup_start(self, *args):
+            lib.neardup_start(*args)
+            raise KeyboardInterrupt
+
+        def neardup_make(self, *args):
+            lib.neardup_make(*args)
+            raise KeyboardInterrupt
+
+    with neardup.Deduplicator() as d:
+        monkeypatch.setattr(neardup._native, "_lib", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            d.add_many((i, "%08d " % i * 500) for i in range(3000))
+        with pytest.raises(KeyboardInterrupt):
+            neardup.Deduplicator()
+        monkeypatch.undo()
+        assert all(d.text(i) == "%08d " % i * 500 for i in d)
+
+
+def test_files_after_interrupt(tmp_path, monkeypatch):
+    lib = neardup._native._lib
+
+    class Interrupted:
+        def __getattr__(self, name):
+            return getattr(lib, name)
+
+        def neardup_make(self, *args):
+            lib.neardup_make(*args)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(neardup._native, "_lib", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        neardup.open(tmp_path / "pages")
+    monkeypatch.undo()
+    gc.collect()
+    neardup.open(tmp_path / "pages").close()
+    with pytest.raises(TypeError):
+        neardup.open(None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_with_open_iterator():
+    program = """if True:
+        import neardup, os, sys
+        r = neardup.dedup(["the same words again and again"] * 9000)
+        pairs = r.pairs()
+        next(pairs)
+        if (pid := os.fork()) == 0:
+            try:
+                next(pairs)
+                for _ in pairs: pass
+                print("no error")
+            except RuntimeError as err:
+                print("spawn" in str(err), flush=True)
+            sys.exit(0)
+        print(os.waitpid(pid, 0)[1], flush=True)
+    """
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert out.stdout.split()[-1] == "0", out

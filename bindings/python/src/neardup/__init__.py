@@ -10,11 +10,11 @@ passages finds what is copied inside texts, and decontaminate finds test items i
 same version: https://github.com/neardup/neardup.
 """
 
-from ._dedup import Deduplicator, Estimate, Explanation, Family, Group, Kind, Match, Pair, Result, dedup, open
+from ._dedup import Added, Deduplicator, Estimate, Explanation, Family, Group, Kind, Match, Pair, Result, dedup, open
 from ._functions import distance, jaccard, sign, sign_many, sum64, sum64_many, sum128, version
 from ._index import Index, Near, NearGroup, NearPair, SignatureIndex
 from ._native import NeardupError
 from ._passages import Leak, Passage, Place, decontaminate, passages
 
 __version__ = "0.1.0"
-__all__ = ["Deduplicator", "Estimate", "Explanation", "Family", "Group", "Index", "Kind", "Leak", "Match", "Near", "NearGroup", "NearPair", "NeardupError", "Pair", "Passage", "Place", "Result", "SignatureIndex", "decontaminate", "dedup", "distance", "jaccard", "open", "passages", "sign", "sign_many", "sum64", "sum64_many", "sum128", "version"]
+__all__ = ["Added", "Deduplicator", "Estimate", "Explanation", "Family", "Group", "Index", "Kind", "Leak", "Match", "Near", "NearGroup", "NearPair", "NeardupError", "Pair", "Passage", "Place", "Result", "SignatureIndex", "decontaminate", "dedup", "distance", "jaccard", "open", "passages", "sign", "sign_many", "sum64", "sum64_many", "sum128", "version"]

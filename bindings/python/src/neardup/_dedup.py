@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import Any, Generic, Iterable, Iterator, NamedTuple, Sequence, Union, overload
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Union, overload
 
 from . import _native
 from ._object import ID, Object, divided
@@ -29,37 +29,44 @@ class Kind(enum.IntFlag):
         return ",".join(k.name.lower().replace("_", "-") for k in Kind if k is not Kind.ALL and k & self) or "none"
 
 
-class Pair(NamedTuple, Generic[ID]):
+class Pair(NamedTuple):
     """Two documents that are near-duplicates. a was added before b."""
 
-    a: ID
-    b: ID
+    a: Any
+    b: Any
     similarity: float  #: the cosine of their features, 0 to 1
     probability: float  #: that they are near-duplicates
     kind: Kind
 
 
-class Match(NamedTuple, Generic[ID]):
+class Match(NamedTuple):
     """A stored document that is a near-duplicate of a text."""
 
-    id: ID
+    id: Any
     similarity: float
     probability: float
     kind: Kind
 
 
-class Group(NamedTuple, Generic[ID]):
+class Added(NamedTuple):
+    """What add_if_new has done."""
+
+    added: bool  #: the text was stored
+    matches: list[Match]  #: the near-duplicates because of which it was not; none if the id was there already
+
+
+class Group(NamedTuple):
     """Near-duplicates, of which one is kept."""
 
-    keep: ID
-    members: list[ID]  #: in the order of adding, keep included
-    matches: list[Match[ID]]  #: how near each member is to keep
+    keep: Any
+    members: list[Any]  #: in the order of adding, keep included
+    matches: list[Match]  #: how near each member is to keep
 
 
-class Family(NamedTuple, Generic[ID]):
+class Family(NamedTuple):
     """Four or more documents of one form that is filled in differently, or pages of one template."""
 
-    members: list[ID]
+    members: list[Any]
     form: str  #: what they have in common, with […] for what is filled in
     filled: list[str]  #: what each member fills in
 
@@ -133,13 +140,18 @@ class Deduplicator(Object[ID]):
     def __init__(self: "Deduplicator[str]", path: str | os.PathLike[str] | None = ..., *, ids: type[str], probability: float = ..., similarity: float = ..., bias: float = ..., kinds: Kind | None = ..., memory: int = ...) -> None: ...
 
     def __init__(self, path: Any = None, *, ids: Any = int, probability: float = 0.0, similarity: float = 0.0, bias: float = 0.0, kinds: Kind | None = None, memory: int = 0) -> None:
-        args = {"path": os.fspath(path) if path is not None else "", "probability": probability, "similarity": similarity, "bias": bias, "memory": memory}
-        if kinds is not None:
-            args["kinds"] = str(Kind(kinds))
-        self._make("new", ids, args)
+        kinds_number = 0 if kinds is None else _native.integer("kinds", kinds)
+        if kinds is not None and not 0 < kinds_number <= Kind.ALL:
+            raise ValueError("neardup: kinds must be one or more of Kind, joined by |")
+        self._make("deduplicator", ids, path, {"probability": _native.number("probability", probability), "similarity": _native.number("similarity", similarity), "bias": _native.number("bias", bias), "kinds": kinds_number, "memory": _native.integer("memory", memory)})
 
     def __contains__(self, id: object) -> bool:
-        if not isinstance(id, self._ids):
+        try:
+            if self._ids is int:
+                id = _native.integer("id", id)
+            elif not isinstance(id, str):
+                return False
+        except (TypeError, ValueError):
             return False
         return _native.call("contains", self._open(), items=self._encode([id])).values  # type: ignore[union-attr, no-any-return, list-item]
 
@@ -160,7 +172,7 @@ class Deduplicator(Object[ID]):
         size = 0
         for id, text in documents:
             ids.append(id)
-            texts.append(text if isinstance(text, bytes) else _native._encode(text))
+            texts.append(text if type(text) is bytes else _native.encode(text, f"the text of id {id!r}"))
             size += len(texts[-1])
             if size >= _BATCH or len(ids) >= _COUNT:
                 self._add(ids, texts)
@@ -171,11 +183,15 @@ class Deduplicator(Object[ID]):
     def _add(self, ids: Sequence[ID], texts: list[bytes]) -> None:
         _native.run("add_many", self._open(), {"count": len(ids)}, [*self._encode(ids), *texts])
 
-    def add_if_new(self, id: ID, text: Text, n: int = 1) -> list[Match[ID]]:
-        """Stores a text under an id unless there are near-duplicates; then it returns the first n of them. It stores nothing
-        either if there is a document with the id. Of two calls at the same time, one finds the other's text."""
+    def add_if_new(self, id: ID, text: Text, n: int = 1) -> Added:
+        """Stores a text under an id unless there is one like it. Either it is added, or the first n near-duplicates are returned,
+        or there is a document with the id already and nothing is done. Of two calls at the same time, one finds the other's
+        text."""
+        if _native.integer("n", n) < 1:
+            raise ValueError("neardup: n must be at least 1")
         t = _native.call("add_if_new", self._open(), {"n": n}, [*self._encode([id]), *_native.encoded([text])])
-        return _matches(t)  # type: ignore[arg-type]
+        assert t is not None
+        return Added(t.values, _matches(t))
 
     def text(self, id: ID) -> str | None:
         """Returns the text of a document as it is compared, or None if there is no such document."""
@@ -183,17 +199,17 @@ class Deduplicator(Object[ID]):
         assert t is not None
         return t.bytes("text").decode("utf-8", "replace") if t.values else None
 
-    def search(self, text: Text) -> list[Match[ID]]:
+    def search(self, text: Text) -> list[Match]:
         """Returns the stored near-duplicates of a text, the most probable first. A text that was added finds itself."""
         return _matches(_native.run("search", self._open(), items=_native.encoded([text])))  # type: ignore[arg-type]
 
-    def search_many(self, texts: Iterable[Text]) -> list[list[Match[ID]]]:
+    def search_many(self, texts: Iterable[Text]) -> list[list[Match]]:
         """Returns what search returns for each of several texts, on all processors."""
         t = _native.run("search", self._open(), items=_native.encoded(texts))
         assert t is not None
         return list(divided(_matches(t), t.numbers("ends")))
 
-    def pairs(self, since: int = 0) -> Iterator[Pair[ID]]:
+    def pairs(self, since: int = 0) -> Iterator[Pair]:
         """Yields all pairs of near-duplicates, each once, as they are found. With since, only those with a document that was
         added after the first so many: see next_sequence."""
         kinds = {int(k): k for k in Kind}
@@ -205,23 +221,23 @@ class Deduplicator(Object[ID]):
         """Returns how many documents were ever added: pairs(since=this) later reports the pairs of those added from now on."""
         return _native.call("next", self._open()).values  # type: ignore[union-attr, no-any-return]
 
-    def groups(self, linkage: str = "centre", *, prefer: str = "longest", old: int = 0) -> list[Group[ID]]:
+    def groups(self, linkage: str = "centre", *, prefer: str = "longest", old: int = 0) -> list[Group]:
         """Returns the groups of near-duplicates, in the order of their first members. Delete the members that are not keep, and
         no near-duplicates are left.
 
         linkage: "centre" groups around the longest documents; in "complete" groups all members are near-duplicates of each
             other; "single" joins whatever a chain of pairs connects.
-        prefer: "longest" or "first": which member is kept.
+        prefer: "longest" or "first": which member is kept, if all others are near-duplicates of it and it is none of a document that
+            another group keeps; otherwise the next one of which that is true.
         old: so many documents that were added first are old. They are kept in preference to new ones.
         """
-        if prefer not in ("longest", "first"):
-            raise ValueError('neardup: prefer must be "longest" or "first"')
+        _check_groups(linkage, prefer)
         t = _native.run("groups", self._open(), {"linkage": linkage, "old": old, "first": prefer == "first"})
         assert t is not None
         members = divided(_matches(t), t.numbers("ends"))
         return [Group(keep, [m.id for m in matches], matches) for keep, matches in zip(t.column("keep"), members)]
 
-    def families(self) -> list[Family[ID]]:
+    def families(self) -> list[Family]:
         """Returns the families, the largest first."""
         t = _native.run("families", self._open())
         assert t is not None
@@ -245,33 +261,41 @@ class Deduplicator(Object[ID]):
         _native.run("compact", self._open())
 
 
-def open(path: str | os.PathLike[str], **options: Any) -> Deduplicator[Any]:
-    """Opens a Deduplicator in files, or makes an empty one: Deduplicator(path, **options)."""
-    return Deduplicator(path, **options)
+def open(path: str | bytes | os.PathLike[Any], *, ids: Any = int, probability: float = 0.0, similarity: float = 0.0, bias: float = 0.0, kinds: Kind | None = None, memory: int = 0) -> Deduplicator[Any]:
+    """Opens a Deduplicator in files, or makes an empty one; the options are those of Deduplicator. The folder of the path must be
+    there."""
+    if path is None:
+        raise TypeError("neardup: open needs a path; Deduplicator() is one in memory")
+    return Deduplicator(path, ids=ids, probability=probability, similarity=similarity, bias=bias, kinds=kinds, memory=memory)
 
 
-def _matches(t: _native.Table) -> list[Match[Any]]:
+def _check_groups(linkage: str, prefer: str) -> None:
+    if linkage not in ("centre", "complete", "single"):
+        raise ValueError(f'neardup: linkage must be "centre", "complete" or "single", not {linkage!r}')
+    if prefer not in ("longest", "first"):
+        raise ValueError(f'neardup: prefer must be "longest" or "first", not {prefer!r}')
+
+
+def _matches(t: _native.Table) -> list[Match]:
     return [Match(id, similarity, probability, Kind(kind)) for id, similarity, probability, kind in zip(t.column("id"), t.numbers("similarity"), t.numbers("probability"), t.numbers("kind"))]
 
 
 class Result:
     """What dedup returns. Documents are known by their positions, from 0 on."""
 
-    def __init__(self, deduplicator: Deduplicator[int], groups: list[Group[int]]) -> None:
+    def __init__(self, deduplicator: Deduplicator[int], groups: list[Group]) -> None:
         self.deduplicator = deduplicator  #: all texts, for search, explain and so on
         self.groups = groups  #: the groups of near-duplicates
         removed = {id for g in groups for id in g.members if id != g.keep}
         self.removed: list[int] = sorted(removed)  #: positions of the texts that are near-duplicates of one that is kept
         self.kept: list[int] = [i for i in range(len(deduplicator)) if i not in removed]  #: positions of all others
 
-    @property
-    def pairs(self) -> Iterator[Pair[int]]:
-        """All pairs of near-duplicates."""
+    def pairs(self) -> Iterator[Pair]:
+        """Yields all pairs of near-duplicates."""
         return self.deduplicator.pairs()
 
-    @property
     def estimate(self) -> Estimate:
-        """How many of the pairs are expected to be wrong."""
+        """Says how many of the pairs are expected to be wrong."""
         return self.deduplicator.estimate()
 
     def __repr__(self) -> str:
@@ -281,7 +305,7 @@ class Result:
         return f"<neardup.Result: {count(len(self.removed), 'duplicate')} in {count(len(self.groups), 'group')}; {count(len(self.kept), 'text')} kept>"
 
 
-def dedup(texts: Iterable[Text], *, linkage: str = "centre", prefer: str = "longest", **options: Any) -> Result:
+def dedup(texts: Iterable[Text], *, linkage: str = "centre", prefer: str = "longest", probability: float = 0.0, similarity: float = 0.0, bias: float = 0.0, kinds: Kind | None = None, memory: int = 0) -> Result:
     """Finds the near-duplicates among texts.
 
     >>> texts = ["Read the whole paper, please.", "When will the library open on Sundays?", "READ the whole paper please"]
@@ -290,6 +314,9 @@ def dedup(texts: Iterable[Text], *, linkage: str = "centre", prefer: str = "long
 
     linkage and prefer are those of Deduplicator.groups, and the other options those of Deduplicator.
     """
-    d: Deduplicator[int] = Deduplicator(**options)
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("neardup: texts must be several, such as a list; this is one")
+    _check_groups(linkage, prefer)
+    d: Deduplicator[int] = Deduplicator(probability=probability, similarity=similarity, bias=bias, kinds=kinds, memory=memory)
     d.add_many(enumerate(texts))
     return Result(d, d.groups(linkage, prefer=prefer))

@@ -37,13 +37,13 @@ def distance(a: int, b: int) -> int:
 
 def sign(text: Text, values: int = 128) -> memoryview:
     """Returns the MinHash signature of a text: values numbers of 32 bits, from 16 to 4096."""
-    return _native.call("sign", args={"values": values}, items=_native.encoded([text])).numbers("values")  # type: ignore[union-attr]
+    return _native.call("sign", args={"values": _native.integer("values", values)}, items=_native.encoded([text])).numbers("values")  # type: ignore[union-attr]
 
 
 def sign_many(texts: Iterable[Text], values: int = 128) -> memoryview:
     """Returns the MinHash signatures of texts, one after the other, on all processors: a text has values numbers of them.
     numpy.asarray(…).reshape(-1, values) makes an array of it without a copy."""
-    return _native.run("sign", args={"values": values}, items=_native.encoded(texts)).numbers("values")  # type: ignore[union-attr]
+    return _native.run("sign", args={"values": _native.integer("values", values)}, items=_native.encoded(texts)).numbers("values")  # type: ignore[union-attr]
 
 
 def jaccard(a: Sequence[int], b: Sequence[int]) -> float:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
+import operator
 import os
 import sys
 from itertools import accumulate
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence, Union
+
+Text = Union[str, bytes]
 
 _NAMES = {"win32": "neardup.dll", "darwin": "libneardup.dylib"}
 _PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAMES.get(sys.platform, "libneardup.so"))
@@ -44,8 +48,9 @@ def _load() -> ctypes.CDLL:
     memory = [pointer, size, pointer, size, pointer, size]  # arguments, data, ends
     result = [ctypes.POINTER(pointer), ctypes.POINTER(size)]
     for name, returns, takes in (
+        ("neardup_make", ctypes.c_int, [ctypes.c_char_p, *memory, ctypes.POINTER(handle), *result]),
         ("neardup_call", ctypes.c_int, [ctypes.c_char_p, handle, *memory, *result]),
-        ("neardup_start", handle, [ctypes.c_char_p, handle, *memory]),
+        ("neardup_start", None, [ctypes.c_char_p, handle, *memory, ctypes.POINTER(handle)]),
         ("neardup_next", ctypes.c_int, [handle, ctypes.c_int, *result]),
         ("neardup_stop", None, [handle]),
         ("neardup_release", None, [handle]),
@@ -79,7 +84,7 @@ class Table:
     def texts(self, name: str) -> list[str]:
         data, begin, texts = self.bytes(name), 0, []
         for end in self.numbers(name + ".ends"):
-            texts.append(data[begin:end].decode("utf-8", "replace"))
+            texts.append(decode(data[begin:end]))
             begin = end
         return texts
 
@@ -88,66 +93,127 @@ class Table:
         return self.texts(name) if name + ".ends" in self._columns else self.numbers(name).tolist()
 
 
-def encoded(texts: Iterable[str | bytes]) -> list[bytes]:
+def encoded(texts: Iterable[Text]) -> list[bytes]:
     """Returns texts as UTF-8. Bytes stay as they are, and so do surrogates, as far as they can be written at all."""
-    return [t if isinstance(t, bytes) else _encode(t) for t in texts]
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("neardup: texts must be several, such as a list; this is one")
+    return [t if type(t) is bytes else encode(t, f"text {i}") for i, t in enumerate(texts)]
 
 
-def _encode(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
+def encode(text: Text, name: str) -> bytes:
+    """Returns a text as UTF-8. name is for the error."""
+    if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
-    except AttributeError:
-        raise TypeError(f"neardup: a text is a str or bytes, not {type(text).__name__}") from None
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text)
+    raise TypeError(f"neardup: {name} is not str or bytes, but {type(text).__name__}")
+
+
+def decode(data: bytes) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def number(name: str, value: Any) -> float:
+    """Returns an option that is a finite number."""
+    try:
+        value = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"neardup: {name} must be a number, not {type(value).__name__}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"neardup: {name} must be a finite number, not {value}")
+    return value
+
+
+def integer(name: str, value: Any) -> int:
+    """Returns an option that is an integer of 64 bits."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"neardup: {name} must be an integer, not {type(value).__name__}") from None
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"neardup: {name} is too large: {value}")
+    return value
+
+
+def _check() -> None:
+    if _forked:
+        raise RuntimeError("neardup: this process was forked after neardup was imported, and the Go runtime does not survive that. Use multiprocessing with the start method spawn or forkserver, or import neardup in the child only")
 
 
 def _memory(args: Any, items: Sequence[bytes]) -> tuple[list[Any], Any]:
     """Returns the arguments of a call, and what must be kept until it has ended."""
-    if _forked:
-        raise RuntimeError("neardup: this process was forked after neardup was imported, and the Go runtime does not survive that. Use multiprocessing with the start method spawn or forkserver, or import neardup in the child only")
+    _check()
     encoded_args = json.dumps(args).encode()
     data = b"".join(items)
     ends = (ctypes.c_int64 * len(items))(*accumulate(map(len, items)))
     return [encoded_args, len(encoded_args), data, len(data), ctypes.cast(ends, ctypes.c_void_p), len(items)], (encoded_args, data, ends)
 
 
-def _take(state: int, memory: ctypes.c_void_p, length: ctypes.c_size_t) -> Table | None:
+class _Result:
+    """Where the library writes a result. An interrupt may come at any time, so whatever is written is freed at the end."""
+
+    def __init__(self) -> None:
+        self.memory, self.length = ctypes.c_void_p(), ctypes.c_size_t()
+        self.refs = ctypes.byref(self.memory), ctypes.byref(self.length)
+
+    def take(self, state: int) -> Table | None:
+        taken = ctypes.string_at(self.memory.value, self.length.value) if self.memory.value else b""
+        self.free()
+        if state == _ERROR:
+            raise NeardupError(decode(taken))
+        return Table(taken) if taken else None
+
+    def free(self) -> None:
+        address, self.memory.value = self.memory.value, None
+        if address and not _forked:
+            _lib.neardup_free(address)
+
+
+def make(name: str, object: ctypes.c_size_t, args: Any, items: Sequence[bytes] = ()) -> None:
+    """Makes an object, and writes its handle into object, whatever happens after that."""
+    arguments, kept = _memory(args, items)
+    result = _Result()
     try:
-        taken = ctypes.string_at(memory, length.value) if memory.value else b""
+        result.take(_lib.neardup_make(name.encode(), *arguments, ctypes.byref(object), *result.refs))
     finally:
-        _lib.neardup_free(memory)
-    if state == _ERROR:
-        raise NeardupError(taken.decode("utf-8", "replace"))
-    return Table(taken) if taken else None
+        result.free()
+        del kept
 
 
 def call(name: str, handle: int = 0, args: Any = None, items: Sequence[bytes] = ()) -> Table | None:
     """Does something that takes little time."""
-    memory, length = ctypes.c_void_p(), ctypes.c_size_t()
     arguments, kept = _memory(args or {}, items)
-    state = _lib.neardup_call(name.encode(), handle, *arguments, ctypes.byref(memory), ctypes.byref(length))
-    del kept
-    return _take(state, memory, length)
+    result = _Result()
+    try:
+        return result.take(_lib.neardup_call(name.encode(), handle, *arguments, *result.refs))
+    finally:
+        result.free()
+        del kept
 
 
 def parts(name: str, handle: int = 0, args: Any = None, items: Sequence[bytes] = ()) -> Iterator[Table]:
     """Yields the parts of the result of something that may take long. Ctrl-C ends it, and so does leaving the loop."""
     arguments, kept = _memory(args or {}, items)
-    job = _lib.neardup_start(name.encode(), handle, *arguments)
+    job, result = ctypes.c_size_t(), _Result()
     try:
+        _lib.neardup_start(name.encode(), handle, *arguments, ctypes.byref(job))
         while True:
-            memory, length = ctypes.c_void_p(), ctypes.c_size_t()
-            state = _lib.neardup_next(job, _WAIT, ctypes.byref(memory), ctypes.byref(length))
+            _check()
+            state = _lib.neardup_next(job, _WAIT, *result.refs)
             if state == _LATE:
                 continue
-            part = _take(state, memory, length)
+            part = result.take(state)
             if state == _LAST:
                 return
             assert part is not None
             yield part
     finally:
-        _lib.neardup_stop(job)
+        result.free()
+        if job.value and not _forked:
+            _lib.neardup_stop(job)  # which waits until nothing reads the memory that is kept
         del kept
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from array import array
 from types import TracebackType
 from typing import Any, Generic, Iterable, Iterator, Sequence, TypeVar
@@ -13,13 +15,16 @@ Self = TypeVar("Self", bound="Object[Any]")
 
 
 class Object(Generic[ID]):
-    _handle = 0
+    _slot: Any = None
 
-    def _make(self, function: str, ids: Any, args: dict[str, Any]) -> None:
+    def _make(self, function: str, ids: Any, path: Any, args: dict[str, Any]) -> None:
         if ids is not int and ids is not str:
             raise TypeError("neardup: ids must be int or str")
-        self._ids = ids
-        self._handle = _native.call(function, args={"ids": ids.__name__, **args}).numbers("handle")[0]  # type: ignore[union-attr]
+        self._ids, self._path = ids, None if path is None else os.fsencode(path)
+        if self._path == b"":
+            raise ValueError("neardup: the path is empty")
+        self._slot = ctypes.c_size_t()
+        _native.make(function, self._slot, {"ids": ids.__name__, **args}, [] if self._path is None else [self._path])
 
     def __enter__(self: Self) -> Self:
         return self
@@ -28,27 +33,34 @@ class Object(Generic[ID]):
         self.close()
 
     def __del__(self) -> None:
-        handle, self._handle = getattr(self, "_handle", 0), 0
-        if handle:
-            try:
-                _native.call("close", handle)
-                _native.release(handle)
-            except Exception:
-                pass  # the interpreter may be ending; with files, call close to see errors
+        try:
+            self.close()
+        except Exception:
+            pass  # the interpreter may be ending; call close to see errors of files
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"neardup: a {type(self).__name__} cannot be copied or pickled; open it by its path in another process, after it is closed here")
+
+    def __repr__(self) -> str:
+        if not (self._slot and self._slot.value):
+            return f"<neardup.{type(self).__name__}: closed>"
+        where = "" if self._path is None else f" in {os.fsdecode(self._path)!r}"
+        return f"<neardup.{type(self).__name__}: {len(self):,} ids of type {self._ids.__name__}{where}>"
 
     def close(self) -> None:
         """Writes everything to the files, if there are any, and frees the memory. A second close does nothing."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            try:
-                _native.call("close", handle)
-            finally:
-                _native.release(handle)
+        if not self._slot or not self._slot.value:
+            return
+        handle, self._slot.value = self._slot.value, 0
+        try:
+            _native.call("close", handle)
+        finally:
+            _native.release(handle)
 
     def _open(self) -> int:
-        if not self._handle:
-            raise ValueError("neardup: it is closed")
-        return self._handle
+        if not self._slot or not self._slot.value:
+            raise ValueError(f"neardup: the {type(self).__name__} is closed")
+        return self._slot.value  # type: ignore[no-any-return]
 
     def _encode(self, ids: Sequence[ID]) -> list[bytes]:
         if self._ids is int:
@@ -60,7 +72,7 @@ class Object(Generic[ID]):
                 raise OverflowError("neardup: an id has at most 64 bits, signed") from None
         if not all(isinstance(i, str) for i in ids):
             raise TypeError("neardup: ids are str here")
-        return _native.encoded(ids)  # type: ignore[arg-type]
+        return [_native.encode(i, "an id") for i in ids]
 
     def __len__(self) -> int:
         return _native.call("len", self._open()).values  # type: ignore[union-attr, no-any-return]

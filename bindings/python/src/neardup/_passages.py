@@ -42,9 +42,9 @@ def passages(texts: Iterable[Text], *, words: int = 0, characters: int = 0) -> I
 
     words, characters: how long a passage must be: by default 50 words, or 80 characters of Chinese and similar scripts.
     """
-    texts = list(texts)
+    texts = texts if isinstance(texts, (str, bytes)) else list(texts)  # one text is an error below
     places = _Places(texts)
-    for t in _native.parts("passages", args={"Words": words, "Characters": characters}, items=places.encoded):
+    for t in _native.parts("passages", args=_length(words, characters), items=places.encoded):
         found = [places.at(*p) for p in zip(t.numbers("text"), t.numbers("from"), t.numbers("to"))]
         yield from map(Passage, t.numbers("tokens"), t.numbers("documents"), divided(found, t.numbers("ends")))
 
@@ -56,10 +56,10 @@ def decontaminate(items: Iterable[Union[Text, Sequence[Text]]], texts: Iterable[
     words, characters: the shortest run that counts: by default 13 words, or 20 characters of Chinese and similar scripts.
     """
     parts = [[item] if isinstance(item, (str, bytes)) else list(item) for item in items]
-    texts = list(texts)
+    texts = texts if isinstance(texts, (str, bytes)) else list(texts)  # one text is an error below
     places = _Places(texts)
     of_items = [p for item in parts for p in _native.encoded(item)]
-    args = {"Words": words, "Characters": characters, "Parts": [len(item) for item in parts]}
+    args = {**_length(words, characters), "Parts": [len(item) for item in parts]}
     for t in _native.parts("decontaminate", args=args, items=[*of_items, *places.encoded]):
         ends = t.numbers("ends")
         begin = 0
@@ -69,12 +69,16 @@ def decontaminate(items: Iterable[Union[Text, Sequence[Text]]], texts: Iterable[
             begin = end
 
 
+def _length(words: int, characters: int) -> dict[str, object]:
+    return {"Words": _native.integer("words", words), "Characters": _native.integer("characters", characters)}
+
+
 class _Places:
     """Texts, and places in them by characters for those that are str."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
-        self._texts = texts
         self.encoded = _native.encoded(texts)
+        self._texts = texts
 
     def at(self, text: int, start: int, end: int) -> Place:
         data = self.encoded[text]
