@@ -41,7 +41,7 @@ type call struct {
 	ends  []int64 // of the items in bytes, each of which begins where the one before ends
 }
 
-// into decodes the arguments. Unknown ones are an error, since they can only be mistakes of the Python side.
+// into decodes the arguments.
 func (c *call) into(args any) error {
 	if err := json.Unmarshal(c.args, args); err != nil {
 		return fmt.Errorf("neardup: arguments of a call: %w", err)
@@ -72,7 +72,7 @@ func callOf(args unsafe.Pointer, argsLength C.size_t, data unsafe.Pointer, dataL
 }
 
 // method returns the method of a name, for an object, which is 0 for functions.
-func method(name string, object C.uintptr_t) (do func(ctx context.Context, c *call, emit func(*table) error) error, err error) {
+func method(name string, object C.uintptr_t) (function, error) {
 	if object == 0 {
 		if f, ok := functions[name]; ok {
 			return f, nil
@@ -88,7 +88,7 @@ func method(name string, object C.uintptr_t) (do func(ctx context.Context, c *ca
 
 // An object is what a handle stands for.
 type object interface {
-	method(name string) (func(ctx context.Context, c *call, emit func(*table) error) error, error)
+	method(name string) (function, error)
 }
 
 var errClosed = errors.New("neardup: it is closed")

@@ -93,7 +93,7 @@ class Estimate(NamedTuple):
 
     probability: float  #: the threshold, or 0 if the similarity decides
     similarity: float
-    pairs: int
+    pairs: int  #: of texts that differ; equal ones are certain, and not counted
     wrong: float  #: about how many of them are false positives
     missed: float  #: about how many compared pairs below the threshold are near-duplicates
     wrong_least: int
