@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -15,12 +14,11 @@ import (
 	"github.com/neardup/neardup/dedup"
 )
 
-// each calls f for the numbers below n on all processors, until the context ends. A panic of f is one of the caller's.
+// This file has the methods of a Deduplicator, and what they and those of the indexes have in common.
+
+// each calls f for the numbers below n on all processors, until the context ends. A panic of f is one of the caller's. It is a copy of
+// internal/parallel as far as it is needed here: modules that users import have nothing of the root's internal packages.
 func each(ctx context.Context, n int, f func(i int)) error {
-	if n == 1 {
-		f(0)
-		return nil
-	}
 	var next atomic.Int64
 	var panicked atomic.Value
 	var wg sync.WaitGroup
@@ -31,11 +29,8 @@ func each(ctx context.Context, n int, f func(i int)) error {
 					panicked.Store(fmt.Sprint(r))
 				}
 			}()
-			const some = 16
-			for from := int(next.Add(some)) - some; from < n && ctx.Err() == nil; from = int(next.Add(some)) - some {
-				for i := from; i < min(from+some, n); i++ {
-					f(i)
-				}
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				f(i)
 			}
 		})
 	}
@@ -59,7 +54,7 @@ func (ints) read(c *call, n int) ([]int64, *call, error) {
 	if c.len() < 1 || len(c.item(0)) != 8*n {
 		return nil, nil, fmt.Errorf("neardup: a call without %d ids", n)
 	}
-	ids := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(c.bytes))), n)
+	ids := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(c.item(0)))), n)
 	return ids, c.from(1), nil
 }
 
@@ -73,26 +68,12 @@ func (strs) read(c *call, n int) ([]string, *call, error) {
 	}
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = string([]byte(c.item(i))) // a copy, which outlives the call
+		ids[i] = string(c.item(i)) // a copy, which outlives the call
 	}
 	return ids, c.from(n), nil
 }
 
 func (strs) write(t *table, name string, ids []string) { t.addTexts(name, ids) }
-
-// from returns the call without its first items.
-func (c *call) from(n int) *call {
-	rest := &call{args: c.args, bytes: c.bytes, ends: c.ends[n:]}
-	if n > 0 {
-		begin := c.ends[n-1]
-		rest.bytes = c.bytes[begin:]
-		rest.ends = make([]int64, len(c.ends)-n)
-		for i := range rest.ends {
-			rest.ends[i] = c.ends[n+i] - begin
-		}
-	}
-	return rest
-}
 
 // A deduplicator is a Deduplicator of Python's.
 type deduplicator[ID comparable] struct {
@@ -134,14 +115,6 @@ func newDeduplicator[ID comparable](path string, o dedup.Options, ids idType[ID]
 	return &deduplicator[ID]{d, ids}, nil
 }
 
-// path returns a copy of the only item, or "" if there is none.
-func (c *call) path() string {
-	if c.len() == 0 {
-		return ""
-	}
-	return strings.Clone(c.item(0))
-}
-
 // method implements object.
 func (d *deduplicator[ID]) method(name string) (function, error) {
 	f, ok := map[string]function{
@@ -149,7 +122,7 @@ func (d *deduplicator[ID]) method(name string) (function, error) {
 		"add":        d.add,
 		"add_many":   d.addMany,
 		"add_if_new": d.addIfNew,
-		"delete":     d.delete,
+		"delete":     deletes(d.ids, d),
 		"contains":   d.contains,
 		"text":       d.text,
 		"ids":        d.all,
@@ -183,7 +156,7 @@ func (d *deduplicator[ID]) add(_ context.Context, c *call, _ func(*table) error)
 	if err != nil {
 		return err
 	}
-	return d.Add(ids[0], neardup.Text(texts.item(0)))
+	return d.Add(ids[0], neardup.Text(texts.text(0)))
 }
 
 // addMany adds documents. args has how many.
@@ -198,7 +171,7 @@ func (d *deduplicator[ID]) addMany(ctx context.Context, c *call, _ func(*table) 
 	}
 	return d.AddAll(ctx, func(yield func(ID, neardup.Document) bool) {
 		for i, id := range ids {
-			if !yield(id, neardup.Text(texts.item(i))) {
+			if !yield(id, neardup.Text(texts.text(i))) {
 				return
 			}
 		}
@@ -214,25 +187,13 @@ func (d *deduplicator[ID]) addIfNew(ctx context.Context, c *call, emit func(*tab
 	if err != nil {
 		return err
 	}
-	found, added, err := d.AddIfNew(ctx, ids[0], neardup.Text(texts.item(0)), args.N)
+	found, added, err := d.AddIfNew(ctx, ids[0], neardup.Text(texts.text(0)), args.N)
 	if err != nil {
 		return err
 	}
-	t := d.matches(found)
+	t := matchTable(d.ids, found)
 	t.values = added
 	return emit(t)
-}
-
-func (d *deduplicator[ID]) delete(_ context.Context, c *call, emit func(*table) error) error {
-	ids, _, err := d.ids.read(c, 1)
-	if err != nil {
-		return err
-	}
-	deleted, err := d.Delete(ids[0])
-	if err != nil {
-		return err
-	}
-	return emit(&table{values: deleted})
 }
 
 func (d *deduplicator[ID]) contains(_ context.Context, c *call, emit func(*table) error) error {
@@ -301,35 +262,76 @@ func column1[E, V any](of []E, value func(E) V) []V {
 	return values
 }
 
-// matches returns matches as a table.
-func (d *deduplicator[ID]) matches(found []neardup.Match[ID]) *table {
+// flat returns several lists as one, and where each of them ends.
+func flat[E any](lists [][]E) (all []E, ends []int64) {
+	ends = make([]int64, len(lists))
+	for i, list := range lists {
+		all = append(all, list...)
+		ends[i] = int64(len(all))
+	}
+	return all, ends
+}
+
+// matchTable returns lists of matches as one table, with where each of them ends.
+func matchTable[ID comparable](ids idType[ID], lists ...[]neardup.Match[ID]) *table {
+	all, ends := flat(lists)
 	t := new(table)
-	d.ids.write(t, "id", column1(found, func(m neardup.Match[ID]) ID { return m.ID }))
-	add(t, "similarity", column1(found, func(m neardup.Match[ID]) float64 { return m.Similarity }))
-	add(t, "probability", column1(found, func(m neardup.Match[ID]) float64 { return m.Probability }))
-	add(t, "kind", column1(found, func(m neardup.Match[ID]) uint8 { return uint8(m.Kind) }))
+	ids.write(t, "id", column1(all, func(m neardup.Match[ID]) ID { return m.ID }))
+	add(t, "distance", column1(all, func(m neardup.Match[ID]) uint32 { return uint32(m.Distance) }))
+	add(t, "similarity", column1(all, func(m neardup.Match[ID]) float64 { return m.Similarity }))
+	add(t, "probability", column1(all, func(m neardup.Match[ID]) float64 { return m.Probability }))
+	add(t, "kind", column1(all, func(m neardup.Match[ID]) uint8 { return uint8(m.Kind) }))
+	add(t, "ends", ends)
 	return t
+}
+
+// emitPairs emits pairs, in parts.
+func emitPairs[ID comparable](ids idType[ID], pairs iter.Seq2[neardup.Pair[ID], error], emit func(*table) error) error {
+	return inParts(pairs, emit, func(some []neardup.Pair[ID]) *table {
+		t := new(table)
+		ids.write(t, "a", column1(some, func(p neardup.Pair[ID]) ID { return p.A }))
+		ids.write(t, "b", column1(some, func(p neardup.Pair[ID]) ID { return p.B }))
+		add(t, "distance", column1(some, func(p neardup.Pair[ID]) uint32 { return uint32(p.Distance) }))
+		add(t, "similarity", column1(some, func(p neardup.Pair[ID]) float64 { return p.Similarity }))
+		add(t, "probability", column1(some, func(p neardup.Pair[ID]) float64 { return p.Probability }))
+		add(t, "kind", column1(some, func(p neardup.Pair[ID]) uint8 { return uint8(p.Kind) }))
+		return t
+	})
+}
+
+// emitGroups emits the members of groups, and which of them are kept.
+func emitGroups[ID comparable](ids idType[ID], groups []neardup.Group[ID], emit func(*table) error) error {
+	t := matchTable(ids, column1(groups, func(g neardup.Group[ID]) []neardup.Match[ID] { return g.Matches })...)
+	ids.write(t, "keep", column1(groups, func(g neardup.Group[ID]) ID { return g.Keep }))
+	return emit(t)
+}
+
+// deletes returns the function that deletes what an id has, and tells whether there was something.
+func deletes[ID comparable](ids idType[ID], of interface{ Delete(ID) (bool, error) }) function {
+	return func(_ context.Context, c *call, emit func(*table) error) error {
+		which, _, err := ids.read(c, 1)
+		if err != nil {
+			return err
+		}
+		deleted, err := of.Delete(which[0])
+		if err != nil {
+			return err
+		}
+		return emit(&table{values: deleted})
+	}
 }
 
 // search finds the near-duplicates of each text. ends says where those of each end.
 func (d *deduplicator[ID]) search(ctx context.Context, c *call, emit func(*table) error) error {
 	docs := make([]neardup.Document, c.len())
 	for i := range docs {
-		docs[i] = neardup.Text(c.item(i))
+		docs[i] = neardup.Text(c.text(i))
 	}
 	found, err := d.SearchMany(ctx, docs)
 	if err != nil {
 		return err
 	}
-	var all []neardup.Match[ID]
-	ends := make([]int64, len(found))
-	for i, f := range found {
-		all = append(all, f...)
-		ends[i] = int64(len(all))
-	}
-	t := d.matches(all)
-	add(t, "ends", ends)
-	return emit(t)
+	return emit(matchTable(d.ids, found...))
 }
 
 // pairs emits the pairs of which one document was added after the first args.Since.
@@ -338,15 +340,7 @@ func (d *deduplicator[ID]) pairs(ctx context.Context, c *call, emit func(*table)
 	if err := c.into(&args); err != nil {
 		return err
 	}
-	return inParts(d.PairsSince(ctx, args.Since), emit, func(pairs []neardup.Pair[ID]) *table {
-		t := new(table)
-		d.ids.write(t, "a", column1(pairs, func(p neardup.Pair[ID]) ID { return p.A }))
-		d.ids.write(t, "b", column1(pairs, func(p neardup.Pair[ID]) ID { return p.B }))
-		add(t, "similarity", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Similarity }))
-		add(t, "probability", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Probability }))
-		add(t, "kind", column1(pairs, func(p neardup.Pair[ID]) uint8 { return uint8(p.Kind) }))
-		return t
-	})
+	return emitPairs(d.ids, d.PairsSince(ctx, args.Since), emit)
 }
 
 // groups emits the groups: the members of all, where those of each end, and which are kept.
@@ -371,16 +365,7 @@ func (d *deduplicator[ID]) groups(ctx context.Context, c *call, emit func(*table
 	if err != nil {
 		return err
 	}
-	var members []neardup.Match[ID]
-	ends := make([]int64, len(groups))
-	for i, g := range groups {
-		members = append(members, g.Matches...)
-		ends[i] = int64(len(members))
-	}
-	t := d.matches(members)
-	d.ids.write(t, "keep", column1(groups, func(g neardup.Group[ID]) ID { return g.Keep }))
-	add(t, "ends", ends)
-	return emit(t)
+	return emitGroups(d.ids, groups, emit)
 }
 
 func (d *deduplicator[ID]) families(ctx context.Context, _ *call, emit func(*table) error) error {
@@ -388,17 +373,13 @@ func (d *deduplicator[ID]) families(ctx context.Context, _ *call, emit func(*tab
 	if err != nil {
 		return err
 	}
-	var members []ID
-	var filled []string
-	ends := make([]int64, len(families))
-	for i, f := range families {
-		members = append(members, f.Members...)
+	members, ends := flat(column1(families, func(f dedup.Family[ID]) []ID { return f.Members }))
+	filled, _ := flat(column1(families, func(f dedup.Family[ID]) []string {
 		if f.Filled == nil {
-			f.Filled = make([]string, len(f.Members))
+			return make([]string, len(f.Members))
 		}
-		filled = append(filled, f.Filled...)
-		ends[i] = int64(len(members))
-	}
+		return f.Filled
+	}))
 	t := new(table)
 	d.ids.write(t, "id", members)
 	t.addTexts("filled", filled)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 
 	"github.com/neardup/neardup"
@@ -23,7 +22,7 @@ var functions = map[string]function{
 	},
 	"sum64": func(ctx context.Context, c *call, emit func(*table) error) error {
 		f, sums := new(neardup.Fingerprinter), make([]uint64, c.len())
-		if err := each(ctx, c.len(), func(i int) { sums[i] = uint64(f.Sum64(neardup.Text(c.item(i)))) }); err != nil {
+		if err := each(ctx, c.len(), func(i int) { sums[i] = uint64(f.Sum64(neardup.Text(c.text(i)))) }); err != nil {
 			return err
 		}
 		t := new(table)
@@ -33,7 +32,7 @@ var functions = map[string]function{
 	"sum128": func(ctx context.Context, c *call, emit func(*table) error) error {
 		f, sums := new(neardup.Fingerprinter), make([]uint64, 2*c.len())
 		err := each(ctx, c.len(), func(i int) {
-			s := f.Sum128(neardup.Text(c.item(i)))
+			s := f.Sum128(neardup.Text(c.text(i)))
 			sums[2*i], sums[2*i+1] = s.Hi, s.Lo
 		})
 		if err != nil {
@@ -53,7 +52,7 @@ var functions = map[string]function{
 			return cmp.Or(err, errors.New("neardup: a signature cannot have 0 values"))
 		}
 		values := make([]uint32, args.Values*c.len())
-		err := each(ctx, c.len(), func(i int) { copy(values[i*args.Values:], f.Sign(neardup.Text(c.item(i)), m)) })
+		err := each(ctx, c.len(), func(i int) { copy(values[i*args.Values:], f.Sign(neardup.Text(c.text(i)), m)) })
 		if err != nil {
 			return err
 		}
@@ -62,15 +61,8 @@ var functions = map[string]function{
 		return emit(t)
 	},
 	"jaccard": func(_ context.Context, c *call, emit func(*table) error) error {
-		signature := func(i int) neardup.Signature {
-			s := make(neardup.Signature, len(c.item(i))/4)
-			for k := range s {
-				s[k] = binary.NativeEndian.Uint32([]byte(c.item(i)[4*k:]))
-			}
-			return s
-		}
 		t := new(table)
-		add(t, "jaccard", []float64{signature(0).Jaccard(signature(1))})
+		add(t, "jaccard", []float64{signatureIn(c.item(0)).Jaccard(signatureIn(c.item(1)))})
 		return emit(t)
 	},
 	"passages":      findPassages,

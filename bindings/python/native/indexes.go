@@ -29,14 +29,14 @@ type anyIndex[ID comparable, V any] interface {
 type index[ID comparable, V any] struct {
 	anyIndex[ID, V]
 	ids    idType[ID]
-	values func(item string) ([]V, error)
+	values func(item []byte) ([]V, error)
 }
 
 // method implements object.
 func (x *index[ID, V]) method(name string) (function, error) {
 	f, ok := map[string]function{
 		"len": func(_ context.Context, _ *call, emit func(*table) error) error { return emit(&table{values: x.Len()}) },
-		"add": x.add, "delete": x.delete, "search": x.search, "nearest": x.nearest, "pairs": x.pairs, "groups": x.groups,
+		"add": x.add, "delete": deletes(x.ids, x), "search": x.search, "nearest": x.nearest, "pairs": x.pairs, "groups": x.groups,
 		"sync":  func(context.Context, *call, func(*table) error) error { return x.Sync() },
 		"close": func(context.Context, *call, func(*table) error) error { return x.Close() },
 	}[name]
@@ -71,18 +71,6 @@ func (x *index[ID, V]) add(ctx context.Context, c *call, _ func(*table) error) e
 	})
 }
 
-func (x *index[ID, V]) delete(_ context.Context, c *call, emit func(*table) error) error {
-	ids, _, err := x.ids.read(c, 1)
-	if err != nil {
-		return err
-	}
-	deleted, err := x.Delete(ids[0])
-	if err != nil {
-		return err
-	}
-	return emit(&table{values: deleted})
-}
-
 func (x *index[ID, V]) search(ctx context.Context, c *call, emit func(*table) error) error {
 	values, err := x.values(c.item(0))
 	if err != nil {
@@ -92,7 +80,7 @@ func (x *index[ID, V]) search(ctx context.Context, c *call, emit func(*table) er
 	if err != nil {
 		return err
 	}
-	return emit(foundTable(x.ids, found))
+	return emit(matchTable(x.ids, found...))
 }
 
 func (x *index[ID, V]) nearest(ctx context.Context, c *call, emit func(*table) error) error {
@@ -111,18 +99,11 @@ func (x *index[ID, V]) nearest(ctx context.Context, c *call, emit func(*table) e
 	if err != nil {
 		return err
 	}
-	return emit(foundTable(x.ids, [][]neardup.Match[ID]{found}))
+	return emit(matchTable(x.ids, found))
 }
 
 func (x *index[ID, V]) pairs(ctx context.Context, _ *call, emit func(*table) error) error {
-	return inParts(x.Pairs(ctx), emit, func(pairs []neardup.Pair[ID]) *table {
-		t := new(table)
-		x.ids.write(t, "a", column1(pairs, func(p neardup.Pair[ID]) ID { return p.A }))
-		x.ids.write(t, "b", column1(pairs, func(p neardup.Pair[ID]) ID { return p.B }))
-		add(t, "distance", column1(pairs, func(p neardup.Pair[ID]) uint32 { return uint32(p.Distance) }))
-		add(t, "similarity", column1(pairs, func(p neardup.Pair[ID]) float64 { return p.Similarity }))
-		return t
-	})
+	return emitPairs(x.ids, x.Pairs(ctx), emit)
 }
 
 func (x *index[ID, V]) groups(ctx context.Context, c *call, emit func(*table) error) error {
@@ -138,29 +119,7 @@ func (x *index[ID, V]) groups(ctx context.Context, c *call, emit func(*table) er
 	if err != nil {
 		return err
 	}
-	members := make([][]neardup.Match[ID], len(groups))
-	for i, g := range groups {
-		members[i] = g.Matches
-	}
-	t := foundTable(x.ids, members)
-	x.ids.write(t, "keep", column1(groups, func(g neardup.Group[ID]) ID { return g.Keep }))
-	return emit(t)
-}
-
-// foundTable returns several lists of matches as one table, with where each of them ends.
-func foundTable[ID comparable](ids idType[ID], found [][]neardup.Match[ID]) *table {
-	var all []neardup.Match[ID]
-	ends := make([]int64, len(found))
-	for i, f := range found {
-		all = append(all, f...)
-		ends[i] = int64(len(all))
-	}
-	t := new(table)
-	ids.write(t, "id", column1(all, func(m neardup.Match[ID]) ID { return m.ID }))
-	add(t, "distance", column1(all, func(m neardup.Match[ID]) uint32 { return uint32(m.Distance) }))
-	add(t, "similarity", column1(all, func(m neardup.Match[ID]) float64 { return m.Similarity }))
-	add(t, "ends", ends)
-	return t
+	return emitGroups(x.ids, groups, emit)
 }
 
 // linkageOf returns the linkage with a name.
@@ -177,26 +136,32 @@ func linkageOf(name string) (by neardup.Linkage, err error) {
 }
 
 // fingerprintsIn returns the fingerprints in an item.
-func fingerprintsIn(item string) ([]neardup.Fingerprint64, error) {
+func fingerprintsIn(item []byte) ([]neardup.Fingerprint64, error) {
 	if len(item)%8 != 0 {
 		return nil, fmt.Errorf("neardup: %d bytes are not fingerprints", len(item))
 	}
 	values := make([]neardup.Fingerprint64, len(item)/8)
 	for i := range values {
-		values[i] = neardup.Fingerprint64(binary.NativeEndian.Uint64([]byte(item[8*i : 8*i+8])))
+		values[i] = neardup.Fingerprint64(binary.NativeEndian.Uint64(item[8*i:]))
 	}
 	return values, nil
 }
 
+// signatureIn returns the signature in an item.
+func signatureIn(item []byte) neardup.Signature {
+	s := make(neardup.Signature, len(item)/4)
+	for i := range s {
+		s[i] = binary.NativeEndian.Uint32(item[4*i:])
+	}
+	return s
+}
+
 // signaturesIn returns the signatures of so many values in an item.
-func signaturesIn(item string, values int) ([]neardup.Signature, error) {
+func signaturesIn(item []byte, values int) ([]neardup.Signature, error) {
 	if len(item)%(4*values) != 0 {
 		return nil, fmt.Errorf("neardup: %d bytes are not signatures of %d values", len(item), values)
 	}
-	numbers := make([]uint32, len(item)/4)
-	for i := range numbers {
-		numbers[i] = binary.NativeEndian.Uint32([]byte(item[4*i : 4*i+4]))
-	}
+	numbers := signatureIn(item)
 	all := make([]neardup.Signature, len(numbers)/values)
 	for i := range all {
 		all[i] = numbers[i*values : (i+1)*values]
@@ -262,5 +227,5 @@ func signatureIndex[ID comparable](path string, args indexArgs, ids idType[ID]) 
 	if err != nil {
 		return nil, err
 	}
-	return &index[ID, neardup.Signature]{x, ids, func(item string) ([]neardup.Signature, error) { return signaturesIn(item, args.Values) }}, nil
+	return &index[ID, neardup.Signature]{x, ids, func(item []byte) ([]neardup.Signature, error) { return signaturesIn(item, args.Values) }}, nil
 }

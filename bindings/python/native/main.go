@@ -38,7 +38,8 @@ func main() {}
 type call struct {
 	args  json.RawMessage
 	bytes []byte
-	ends  []int64 // of the items in bytes, each of which begins where the one before ends
+	begin int64   // of the first item in bytes
+	ends  []int64 // of the items, each of which begins where the one before ends
 }
 
 // into decodes the arguments.
@@ -52,14 +53,36 @@ func (c *call) into(args any) error {
 // len returns how many items there are.
 func (c *call) len() int { return len(c.ends) }
 
-// item returns an item as a string, without a copy.
-func (c *call) item(i int) string {
-	from := int64(0)
+// item returns an item, without a copy.
+func (c *call) item(i int) []byte {
+	from := c.begin
 	if i > 0 {
 		from = c.ends[i-1]
 	}
-	b := c.bytes[from:c.ends[i]]
+	return c.bytes[from:c.ends[i]]
+}
+
+// text returns an item as a string, without a copy.
+func (c *call) text(i int) string {
+	b := c.item(i)
 	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// from returns the call without its first items.
+func (c *call) from(n int) *call {
+	rest := *c
+	if n > 0 {
+		rest.begin, rest.ends = c.ends[n-1], c.ends[n:]
+	}
+	return &rest
+}
+
+// path returns a copy of the only item, or "" if there is none.
+func (c *call) path() string {
+	if c.len() == 0 {
+		return ""
+	}
+	return string(c.item(0))
 }
 
 // callOf returns a call with memory of Python's.

@@ -22,7 +22,7 @@ func findPassages(ctx context.Context, c *call, emit func(*table) error) error {
 	}
 	err = f.AddAll(ctx, func(yield func(int, string) bool) {
 		for i := range c.len() {
-			if !yield(i, c.item(i)) {
+			if !yield(i, c.text(i)) {
 				return
 			}
 		}
@@ -31,12 +31,7 @@ func findPassages(ctx context.Context, c *call, emit func(*table) error) error {
 		return err
 	}
 	return inParts(f.Passages(ctx), emit, func(some []passages.Passage[int]) *table {
-		var places []passages.Place[int]
-		ends := make([]int64, len(some))
-		for i, p := range some {
-			places = append(places, p.Places...)
-			ends[i] = int64(len(places))
-		}
+		places, ends := flat(column1(some, func(p passages.Passage[int]) []passages.Place[int] { return p.Places }))
 		t := new(table)
 		add(t, "tokens", column1(some, func(p passages.Passage[int]) int64 { return int64(p.Tokens) }))
 		add(t, "documents", column1(some, func(p passages.Passage[int]) int64 { return int64(p.Documents) }))
@@ -69,7 +64,7 @@ func decontaminate(ctx context.Context, c *call, emit func(*table) error) error 
 			if at == c.len() {
 				return fmt.Errorf("neardup: a call with %d items has not all parts", c.len())
 			}
-			parts[i] = c.item(at)
+			parts[i] = c.text(at)
 			at++
 		}
 		if err := b.Add(item, parts...); err != nil {
@@ -83,7 +78,7 @@ func decontaminate(ctx context.Context, c *call, emit func(*table) error) error 
 		n := min(atOnce, c.len()-at)
 		found := make([][]leaks.Leak[int], n)
 		err := each(ctx, n, func(i int) {
-			for l := range b.Search(c.item(at + i)) {
+			for l := range b.Search(c.text(at + i)) {
 				found[i] = append(found[i], l)
 			}
 		})
@@ -104,17 +99,15 @@ func emitLeaks(found [][]leaks.Leak[int], first int, emit func(*table) error) er
 		leaks.Leak[int]
 	}
 	var all []leak
-	var runs []passages.Run
-	var ends []int64
 	for i, of := range found {
 		for _, l := range of {
-			all, runs = append(all, leak{first + i, l}), append(runs, l.Runs...)
-			ends = append(ends, int64(len(runs)))
+			all = append(all, leak{first + i, l})
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
+	runs, ends := flat(column1(all, func(l leak) []passages.Run { return l.Runs }))
 	t := new(table)
 	add(t, "text", column1(all, func(l leak) int64 { return int64(l.text) }))
 	add(t, "item", column1(all, func(l leak) int64 { return int64(l.ID) }))

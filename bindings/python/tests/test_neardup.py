@@ -385,8 +385,9 @@ def test_no_copies(expected):
     assert "closed" in repr(r.deduplicator)
 
 
-def test_interrupted_start(monkeypatch):
-    """An interrupt right after the library has started does not leave it reading memory that is gone."""
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Makes an interrupt come right after the library has started or made something. Undo ends that."""
     lib = neardup._native._lib
 
     class Interrupted:
@@ -401,31 +402,26 @@ def test_interrupted_start(monkeypatch):
             lib.neardup_make(*args)
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(neardup._native, "_lib", Interrupted())
+    return monkeypatch
+
+
+def test_interrupted_start(request):
+    """An interrupt right after the library has started does not leave it reading memory that is gone."""
     with neardup.Deduplicator() as d:
-        monkeypatch.setattr(neardup._native, "_lib", Interrupted())
+        patched = request.getfixturevalue("interrupted")
         with pytest.raises(KeyboardInterrupt):
             d.add_many((i, "%08d " % i * 500) for i in range(3000))
         with pytest.raises(KeyboardInterrupt):
             neardup.Deduplicator()
-        monkeypatch.undo()
+        patched.undo()
         assert all(d.text(i) == "%08d " % i * 500 for i in d)
 
 
-def test_files_after_interrupt(tmp_path, monkeypatch):
-    lib = neardup._native._lib
-
-    class Interrupted:
-        def __getattr__(self, name):
-            return getattr(lib, name)
-
-        def neardup_make(self, *args):
-            lib.neardup_make(*args)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(neardup._native, "_lib", Interrupted())
+def test_files_after_interrupt(tmp_path, interrupted):
     with pytest.raises(KeyboardInterrupt):
         neardup.open(tmp_path / "pages")
-    monkeypatch.undo()
+    interrupted.undo()
     gc.collect()
     neardup.open(tmp_path / "pages").close()
     with pytest.raises(TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Iterable, Sequence, Union
 
 from . import _native
@@ -54,8 +55,6 @@ def jaccard(a: Sequence[int], b: Sequence[int]) -> float:
 
 
 def _uint32(values: Sequence[int]) -> memoryview:
-    from array import array
-
     if isinstance(values, memoryview) and values.format == "I":
         return values
     return memoryview(array("I", values))
