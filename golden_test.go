@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -521,20 +520,17 @@ func pinnedDamage(t *testing.T) (lines []string) {
 		t.Fatal(err)
 	}
 	signature := f.Sign(Text("one two three four five"), MinHash{Values: 16})
-	for name, c := range inOrder(map[string]decoder{
-		"statistics": {statistics.Bytes(), func(b []byte) (any, error) {
-			s, err := ReadDocumentFrequencies(bytes.NewReader(b), &f)
-			if err != nil {
-				return nil, err
-			}
-			return []int{s.Documents(), s.Terms(), s.Frequency("the")}, nil
-		}},
-		"boilerplate": {lines2.Bytes(), func(b []byte) (any, error) {
+	for _, c := range []decoder{
+		{"128 bits", must(Fingerprint128{1, 0xabcdef}.MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalBinary(b); return fp, err }},
+		{"128 bits as text", must(Fingerprint128{1, 0xabcdef}.MarshalText()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalText(b); return fp, err }},
+		{"64 bits", must(Fingerprint64(0x0123456789abcdef).MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalBinary(b); return fp, err }},
+		{"64 bits as text", must(Fingerprint64(0x0123456789abcdef).MarshalText()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalText(b); return fp, err }},
+		{"boilerplate", lines2.Bytes(), func(b []byte) (any, error) {
 			var l Boilerplate
 			n, err := l.ReadFrom(bytes.NewReader(b))
 			return []int{int(n), l.Len()}, err
 		}},
-		"fingerprints": {fingerprints.Bytes(), func(b []byte) (x any, err error) {
+		{"fingerprints", fingerprints.Bytes(), func(b []byte) (x any, err error) {
 			var all []any
 			err = ReadFingerprints(bytes.NewReader(b), "v", func(id string, fp Fingerprint128) error {
 				all = append(all, id, fp)
@@ -542,21 +538,24 @@ func pinnedDamage(t *testing.T) (lines []string) {
 			})
 			return all, err
 		}},
-		"64 bits as text":  {must(Fingerprint64(0x0123456789abcdef).MarshalText()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalText(b); return fp, err }},
-		"128 bits as text": {must(Fingerprint128{1, 0xabcdef}.MarshalText()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalText(b); return fp, err }},
-		"64 bits":          {must(Fingerprint64(0x0123456789abcdef).MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint64; err := fp.UnmarshalBinary(b); return fp, err }},
-		"128 bits":         {must(Fingerprint128{1, 0xabcdef}.MarshalBinary()), func(b []byte) (any, error) { var fp Fingerprint128; err := fp.UnmarshalBinary(b); return fp, err }},
-		"signature":        {must(signature.MarshalBinary()), func(b []byte) (any, error) { var s Signature; err := s.UnmarshalBinary(b); return s, err }},
-		"packed":           {must(signature.Pack(4).MarshalBinary()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalBinary(b); return s, err }},
-		"packed as text":   {must(signature.Pack(2).MarshalText()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalText(b); return s, err }},
-		"kinds":            {must((SameWords | Identical).MarshalText()), func(b []byte) (any, error) { var k Kind; err := k.UnmarshalText(b); return k, err }},
-	}) {
+		{"kinds", must((SameWords | Identical).MarshalText()), func(b []byte) (any, error) { var k Kind; err := k.UnmarshalText(b); return k, err }},
+		{"packed", must(signature.Pack(4).MarshalBinary()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalBinary(b); return s, err }},
+		{"packed as text", must(signature.Pack(2).MarshalText()), func(b []byte) (any, error) { var s PackedSignature; err := s.UnmarshalText(b); return s, err }},
+		{"signature", must(signature.MarshalBinary()), func(b []byte) (any, error) { var s Signature; err := s.UnmarshalBinary(b); return s, err }},
+		{"statistics", statistics.Bytes(), func(b []byte) (any, error) {
+			s, err := ReadDocumentFrequencies(bytes.NewReader(b), &f)
+			if err != nil {
+				return nil, err
+			}
+			return []int{s.Documents(), s.Terms(), s.Frequency("the")}, nil
+		}},
+	} {
 		say := func(b []byte) {
 			x, err := c.decode(b)
 			if err != nil {
 				x = nil
 			}
-			lines = append(lines, fmt.Sprintf("%s %v %v %v %v", name, x, err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrVersion)))
+			lines = append(lines, fmt.Sprintf("%s %v %v %v %v", c.name, x, err == nil, errors.Is(err, ErrDamaged), errors.Is(err, ErrVersion)))
 		}
 		say(c.good)
 		for i := range c.good[:min(len(c.good), 2000)] {
@@ -575,17 +574,7 @@ func pinnedDamage(t *testing.T) (lines []string) {
 
 // A decoder reads what is good, and says what it is.
 type decoder struct {
+	name   string
 	good   []byte
 	decode func([]byte) (any, error)
-}
-
-// inOrder yields a map in the order of its keys.
-func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if !yield(k, m[k]) {
-				return
-			}
-		}
-	}
 }

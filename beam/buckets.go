@@ -121,7 +121,7 @@ func one(bucket, _ []byte) ([]byte, int) { return bucket, 1 }
 
 func sum(a, b int) int { return a + b }
 
-// bucketName returns what notes call a bucket. The key is in hexadecimal digits: it is no text, and notes
+// bucketName returns what notes call a bucket. The key is in hexadecimal digits: it is not text, and notes
 // are JSON.
 func (s *settings) bucketName(bucket []byte) string {
 	d := decoder{b: bucket}

@@ -125,7 +125,7 @@ func (c *comparer) two(ctx context.Context, table int, keyA, keyB []byte, a, b *
 		} else {
 			similarity = a.vector.Cosine(b.vector)
 		}
-		// Written so that NaN is no edge.
+		// Written so that NaN is not an edge.
 		if !(similarity >= c.Similarity) {
 			return
 		}

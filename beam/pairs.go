@@ -154,7 +154,7 @@ func (fn *equalFn) ProcessElement(_ []byte, members func(*[]byte) bool, emit fun
 	slices.Sort(ids)
 	for i, a := range ids {
 		for _, b := range ids[i+1:] {
-			// Two documents with one id are no pair.
+			// Two documents with one id are not a pair.
 			if a != b {
 				emit(Pair{A: a, B: b, Similarity: same})
 			}

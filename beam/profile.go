@@ -31,7 +31,7 @@ import (
 func Fingerprint(s beam.Scope, documents beam.PCollection, o Options) (profiles, notes beam.PCollection) {
 	set := o.parts()
 	s = s.Scope("neardup.Fingerprint")
-	// parts has asked for the fingerprinter already, so there is no error.
+	// parts has asked for the fingerprinter already, so this cannot fail.
 	if f, _ := set.fingerprinter(); set.Method == Cosine && f.Weight == nil {
 		frequencies := beam.Combine(s, &countFn{settings: set}, documents)
 		return beam.ParDo2(s, &weighFn{profileFn{settings: set}}, documents, beam.SideInput{Input: frequencies})

@@ -197,7 +197,7 @@ func unpack(f io.Reader, packed string) (r io.Reader, done func(), err error) {
 }
 
 // readLines reads a document from each line. Lines that are skipped are counted too, so the number in a
-// note or an id is that in the file. Empty lines of JSON are no error and get no note.
+// note or an id is that in the file. Empty lines of JSON are not errors and get no note.
 func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Document), note func(Note)) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var parser fastjson.Parser
@@ -257,7 +257,7 @@ func (d *Document) fill(object *fastjson.Value, idField string, textFields []str
 }
 
 // textOf returns the text of a document by the names of its fields, or what is wrong with it. value returns
-// what a field holds: nil if it is not there, a string, a list of strings, or what is no text. JSON and
+// what a field holds: nil if it is not there, a string, a list of strings, or something else. JSON and
 // Parquet share it, so that a collection gives the same texts in both formats. A document in which no field
 // is there gets a note, and one whose fields are empty is a document with an empty text.
 func textOf(names []string, kind string, value func(name string) any) (text, wrong string) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/exact"
 )
 
 // This file moves the decision by pairs of documents that the caller has labelled. One number moves: the
@@ -151,7 +150,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], ta
 	bias := biasOf(odds, is)
 	c.Options.Bias = min(max(c.Options.Bias+bias, -mostBias), mostBias)
 	for i := range pairs {
-		pairs[i].Probability = 1 / (1 + exact.Exp(-(logit(pairs[i].Probability) + bias)))
+		pairs[i].Probability = logistic(logit(pairs[i].Probability) + bias)
 	}
 	if err := c.choose(pairs, target); err != nil {
 		return c, err

@@ -205,6 +205,9 @@ func logit(p float64) float64 {
 	return exact.Ln(p / (1 - p))
 }
 
+// logistic returns the probability of these log odds.
+func logistic(odds float64) float64 { return 1 / (1 + exact.Exp(-odds)) }
+
 // biasOf returns the most likely bias of pairs with these log odds, given whether they are
 // duplicates, and its prior.
 func biasOf(odds []float64, is []bool) (bias float64) {
@@ -212,7 +215,7 @@ func biasOf(odds []float64, is []bool) (bias float64) {
 	for range 50 { // Newton's method; the function is concave
 		slope, curvature := -bias*precision, precision
 		for i, x := range odds {
-			p := 1 / (1 + exact.Exp(-min(max(x+bias, -700), 700)))
+			p := logistic(min(max(x+bias, -700), 700))
 			if is[i] {
 				slope += 1 - p
 			} else {

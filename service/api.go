@@ -364,7 +364,7 @@ type searchInput struct {
 	}
 }
 
-// search does not wait for the disk: it may list a document whose put has not been answered yet.
+// search waits for the disk only if it has found a document that is not there yet.
 func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Found], error) {
 	out := &body[client.Found]{}
 	return out, s.in(in.Name, func(c *collection) error {
@@ -372,13 +372,12 @@ func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Fou
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(found))
-		for i, m := range found {
-			ids[i] = m.ID
+		if err := c.seen(ctx, idsOf(found)...); err != nil {
+			return err
 		}
 		out.Body = foundOf(found, in.Limit)
 		s.decided(c, "search", client.Decision{Found: out.Body})
-		return c.seen(ctx, ids...)
+		return nil
 	})
 }
 

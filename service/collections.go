@@ -134,12 +134,24 @@ func (c *collection) changeUnless(ctx context.Context, f func() (isOnDisk bool, 
 // seen waits until these documents are on the disk: an answer that only reads must not report what a failing
 // machine would forget either. It waits for nothing if they are there already, as nearly all are.
 func (c *collection) seen(ctx context.Context, ids ...string) error {
-	for _, id := range ids {
-		if !c.engine.isOnDisk(id) {
-			return c.commit.commit(ctx)
-		}
+	if c.areOnDisk(ids...) {
+		return nil
 	}
-	return nil
+	return c.commit.commit(ctx)
+}
+
+// areOnDisk reports whether all of these documents are on the disk.
+func (c *collection) areOnDisk(ids ...string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !c.engine.isOnDisk(id) })
+}
+
+// idsOf returns the ids of matches.
+func idsOf(found []client.Match) []string {
+	ids := make([]string, len(found))
+	for i, m := range found {
+		ids[i] = m.ID
+	}
+	return ids
 }
 
 // putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others
@@ -147,11 +159,11 @@ func (c *collection) seen(ctx context.Context, ids ...string) error {
 func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
 	err = c.changeUnless(ctx, func() (isOnDisk bool, err error) {
 		found, added, err = c.engine.putIfNew(ctx, id, text, limit)
-		isOnDisk = !added && (len(found) > 0 || c.engine.isOnDisk(id))
-		for _, m := range found {
-			isOnDisk = isOnDisk && c.engine.isOnDisk(m.ID)
+		about := idsOf(found)
+		if len(about) == 0 {
+			about = []string{id}
 		}
-		return isOnDisk, err
+		return !added && c.areOnDisk(about...), err
 	})
 	return found, added, err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestChats: chats of three shapes are read alike from JSON, Parquet and Arrow: which ones are near-duplicates, and what is said of them.
+// TestChats: chats of three shapes are read alike from JSON, Parquet and Arrow: which ones are near-duplicates, and which notes are printed.
 func TestChats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const question = "How do I change the oil filter of a tractor from the nineties?"

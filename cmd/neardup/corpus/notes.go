@@ -66,7 +66,7 @@ func (c *Corpus) SayNotes() {
 	}
 	if n := c.Read.Others; n > 0 {
 		said = 0
-		say("%s in the texts, such as images or calls of tools, %s not text and %s skipped", cli.Count(n, "value", "values"), map[bool]string{true: "is", false: "are"}[n == 1], map[bool]string{true: "is", false: "are"}[n == 1])
+		say("%s", cli.Count(n, "value in the texts, such as images or calls of tools, is not text and is skipped", "values in the texts, such as images or calls of tools, are not text and are skipped"))
 	}
 	if c.Read.ByPlace > 0 {
 		said = 0

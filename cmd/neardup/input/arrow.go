@@ -39,9 +39,11 @@ func (s *reader) readArrow(r io.Reader) (err error) {
 	defer closeFile()
 	schema := batches.Schema()
 	var names, fields []string
-	var ends []int // of the names of each field
+	var types []arrow.DataType // by column
+	var ends []int             // of the columns of each field
 	for _, f := range schema.Fields() {
-		fields, names = append(fields, f.Name), appendNames(names, "", f)
+		fields = append(fields, f.Name)
+		eachColumn("", f, func(name string, of arrow.DataType) { names, types = append(names, name), append(types, of) })
 		ends = append(ends, len(names))
 	}
 	if s.Header, err = s.newHeader(names); err != nil {
@@ -50,7 +52,7 @@ func (s *reader) readArrow(r io.Reader) (err error) {
 	if s.cols.Typed {
 		s.Header.Fields = fields
 	}
-	s.Header.lookWithin(schema.Fields())
+	s.Header.lookWithin(types)
 	needed := s.Header.needs(ends, s.cols)
 	for {
 		batch, err := batches.Read()
@@ -232,22 +234,8 @@ func (h *Header) needs(ends []int, cols Columns) []bool {
 	return needed
 }
 
-// lookWithin makes texts of columns that are lists of lists or structs those that are within them.
-func (h *Header) lookWithin(fields []arrow.Field) {
-	var types []arrow.DataType // by column
-	var add func(t arrow.DataType)
-	add = func(t arrow.DataType) {
-		if s, ok := t.(*arrow.StructType); ok && s.NumFields() > 0 {
-			for _, inner := range s.Fields() {
-				add(inner.Type)
-			}
-			return
-		}
-		types = append(types, t)
-	}
-	for _, f := range fields {
-		add(f.Type)
-	}
+// lookWithin makes texts of columns that are lists of lists or structs those that are within them. types are those of the columns.
+func (h *Header) lookWithin(types []arrow.DataType) {
 	for n, at := range h.text {
 		if list, ok := types[at].(arrow.ListLikeType); ok && h.within[n] == nil {
 			if _, isNested := list.Elem().(arrow.NestedType); isNested {
@@ -257,15 +245,15 @@ func (h *Header) lookWithin(fields []arrow.Field) {
 	}
 }
 
-// appendNames appends the names of the columns of a field.
-func appendNames(names []string, before string, f arrow.Field) []string {
+// eachColumn calls take with the columns of a field: those within a struct, in order, or the field itself.
+func eachColumn(before string, f arrow.Field, take func(name string, of arrow.DataType)) {
 	if t, ok := f.Type.(*arrow.StructType); ok && t.NumFields() > 0 {
 		for _, inner := range t.Fields() {
-			names = appendNames(names, before+f.Name+".", inner)
+			eachColumn(before+f.Name+".", inner, take)
 		}
-		return names
+		return
 	}
-	return append(names, before+f.Name)
+	take(before+f.Name, f.Type)
 }
 
 // appendCells appends a value as the texts of these columns.

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/valyala/fastjson"
+
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
-	"github.com/valyala/fastjson"
 )
 
 // This file turns an item of an input, as input.go reads it, into a document with id, title, text

@@ -109,6 +109,20 @@ func (c *Columns) Texts() []string {
 	return names
 }
 
+// textNames returns the fields of the text: those that the user gave, or those of a chat. isThere says that there is a field with the
+// whole name, which may have commas in it.
+func (c *Columns) textNames(isThere bool, has func(name string) bool) (names []string, isChat bool) {
+	if isThere {
+		return []string{c.Text}, false
+	}
+	if c.Text == defaultText {
+		if chat := chatFields(has); chat != nil {
+			return chat, true
+		}
+	}
+	return c.Texts(), false
+}
+
 // Formats has the formats, and the ends of the names of their files.
 var Formats = []struct {
 	Name, ends string

@@ -89,7 +89,11 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if err := d.setID(fields, cols); err != nil {
 		return err
 	}
-	names := d.textNames(fields, cols)
+	has := func(name string) bool { _, ok := fields[name]; return ok }
+	names, isChat := cols.textNames(has(cols.Text), has)
+	if isChat {
+		d.Chat = strings.Join(names, ",")
+	}
 	for n, name := range names {
 		text, isThere, err := d.textField(fields, name, len(names) == 1)
 		if err != nil {
@@ -107,21 +111,6 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 		}
 	}
 	return stringField(fields, cols.Title, false, &d.title)
-}
-
-// textNames returns the names of the fields of the text: those that the user gave, or those of a chat.
-func (d *Document) textNames(fields map[string]json.RawMessage, cols Columns) []string {
-	has := func(name string) bool { _, ok := fields[name]; return ok }
-	if has(cols.Text) { // perhaps a name with a comma
-		return []string{cols.Text}
-	}
-	if cols.Text == defaultText {
-		if chat := chatFields(has); chat != nil {
-			d.Chat = strings.Join(chat, ",")
-			return chat
-		}
-	}
-	return cols.Texts()
 }
 
 // setID sets the id from the fields of a line: a string, or a number as it is spelt. Without one, unless it was asked for, the place is the id.
@@ -200,7 +189,7 @@ func field(fields map[string]json.RawMessage, name string) (raw json.RawMessage,
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	raw, ok := field(fields, name)
 	if !ok && must {
-		return fmt.Errorf("no field %q; the fields are %q", name, slices.Sorted(maps.Keys(fields)))
+		return missing(fields, name)
 	}
 	if ok && json.Unmarshal(raw, to) != nil {
 		return fmt.Errorf("%q is not a string", name)
@@ -242,12 +231,16 @@ func (d *Document) textField(fields map[string]json.RawMessage, name string, mus
 	return text, true, nil
 }
 
-// missingText returns the error of an object without the field of the text.
+// missing returns the error of an object without a field.
+func missing(fields map[string]json.RawMessage, name string) error {
+	return fmt.Errorf("no field %q; the fields are %q", name, slices.Sorted(maps.Keys(fields)))
+}
+
+// missingText is missing for the field of the text. It proposes one.
 func missingText(fields map[string]json.RawMessage, name string) error {
-	names := slices.Sorted(maps.Keys(fields))
-	err := fmt.Errorf("no field %q; the fields are %q", name, names)
+	err := missing(fields, name)
 	if name == defaultText {
-		err = fmt.Errorf("%w%s", err, proposal(names))
+		err = fmt.Errorf("%w%s", err, proposal(slices.Sorted(maps.Keys(fields))))
 	}
 	return err
 }

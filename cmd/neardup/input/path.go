@@ -187,8 +187,8 @@ func (p textPath) texts(v rows.Value) (text string, others int) {
 	return strings.Join(lines, "\n"), others
 }
 
-// chats are the fields of chats and of data for instructions, the first of which must be there with those that are marked. They are
-// what is read if the default field is missing and --text is not given.
+// chats are the fields of chats and of data for instructions. Those with a mark must be there. They are read if the default field is
+// missing and --text is not given.
 var chats = [][]string{{"messages!"}, {"conversations!"}, {"instruction!", "input", "output!"}, {"prompt", "chosen!", "rejected!"}, {"prompt!", "completion!"}}
 
 // turnsOf returns the path to the turns of a chat, if a field has the name of one: a text in it may be a list of turns in JSON. For other
@@ -207,7 +207,7 @@ func chatFields(has func(name string) bool) (fields []string) {
 		isChat := true
 		for _, name := range chat {
 			name, must := strings.CutSuffix(name, "!")
-			if is := has(name); is {
+			if has(name) {
 				fields = append(fields, name)
 			} else if must {
 				isChat = false

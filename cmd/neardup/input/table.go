@@ -55,9 +55,8 @@ func (s *reader) newHeader(given []string) (*Header, error) {
 	return h, nil
 }
 
-// headerOf finds the columns of the fields, and says what is odd about their names.
-// hasParts says that the columns
-// within a field are named by it, as those of Parquet are, so that a path may begin at a field that is no column.
+// headerOf finds the columns of the fields, and says what is odd about their names. hasParts says that the columns within a field are
+// named by it, as in Parquet, so that a path may begin at a field that is not a column.
 func headerOf(given []string, cols Columns, hasParts bool) (h *Header, notes []string, err error) {
 	trimmed := make([]string, len(given))
 	for i, name := range given {
@@ -145,26 +144,16 @@ type columnFinder struct {
 	hasParts     bool
 }
 
-// texts returns the names of the texts: those that the user gave, or those of a chat.
+// texts returns the names of the texts. The default name fits a column in another case too.
 func (f *columnFinder) texts(cols Columns) []string {
-	if slices.Contains(f.names, cols.Text) { // perhaps a name with a comma
-		return []string{cols.Text}
+	isThere := slices.ContainsFunc(f.names, func(name string) bool {
+		return name == cols.Text || cols.Text == defaultText && strings.EqualFold(name, defaultText)
+	})
+	names, isChat := cols.textNames(isThere, func(name string) bool { return f.field(name) >= 0 })
+	if isChat {
+		f.notes = append(f.notes, fmt.Sprintf("no column %q; reading %q instead", defaultText, strings.Join(names, ",")))
 	}
-	if cols.Text == defaultText {
-		if chat := f.chat(); chat != nil {
-			f.notes = append(f.notes, fmt.Sprintf("no column %q; reading %q instead", defaultText, strings.Join(chat, ",")))
-			return chat
-		}
-	}
-	return cols.Texts()
-}
-
-// chat returns the columns of a chat, if there is no column with the default name.
-func (f *columnFinder) chat() []string {
-	if slices.ContainsFunc(f.names, func(name string) bool { return strings.EqualFold(name, defaultText) }) {
-		return nil
-	}
-	return chatFields(func(name string) bool { return f.field(name) >= 0 })
+	return names
 }
 
 // field returns the column of a field, or the first of those within it, or -1.
