@@ -21,6 +21,7 @@ import (
 // they are does. If yours is meant to change them, measure what it does to precision and recall before you write the new
 // digests down, and say so in the changelog.
 func TestPinned(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		texts    []string
@@ -106,10 +107,12 @@ func pinned(d *Deduplicator[string], texts []string, searches int) (digests []st
 	}
 	thresholds = append(thresholds, must(d.Estimate(bg)).String())
 	digest(thresholds...)
-	for _, by := range linkages {
-		for _, old := range []int{len(texts) / 4, len(texts) - 10} {
+	olds := []int{len(texts) / 4, len(texts) - 10}
+	groups = make([]string, len(linkages)*len(olds))
+	for k, old := range olds { // the outer loop, because what was compared for one of them is kept for all linkages
+		for i, by := range linkages {
 			got, err := d.Groups(bg, GroupOptions[string]{Linkage: by, Old: old, Prefer: func(a, b Entry[string]) bool { return a.Length%7 < b.Length%7 }})
-			groups = append(groups, fmt.Sprint(by, old, got, err))
+			groups[i*len(olds)+k] = fmt.Sprint(by, old, got, err)
 		}
 	}
 	for n := len(texts) - 60; n < len(texts); n += 20 {
@@ -201,7 +204,8 @@ func shortTexts() (texts []string) {
 	return texts
 }
 
-// template returns n pages of a template, so many that a page has more near ones than are listed, and letters of a form among them.
+// template returns n texts, of which one in eight is a letter of a form, one in eight a longer copy of another text, and the others are
+// pages of a template.
 func template(n int) (texts []string) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	frame, letter := englishA.some(rnd, 60), englishA.some(rnd, 60)
