@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -38,21 +40,26 @@ import (
 // progress, and SIGHUP reloads the tokens.
 
 type flags struct {
-	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Directory of the collections. It is created if it does not exist."`
-	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, anyone on the network can connect; then use tokens and TLS (${default})."`
-	Tokens      string        `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. SIGHUP reloads it. Without it, everyone has full access."`
-	TLSCert     string        `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
-	TLSKey      string        `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"The key of the certificate, in PEM."`
-	Store       []string      `placeholder:"NAME=URL" sep:"none" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. A flag can be seen in the list of processes; NEARDUPD_STORE in the environment, with several stores separated by spaces, cannot."`
-	Host        []string      `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, because pages of other sites could send them."`
-	Memory      int64         `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is kept in files. The default is half of the memory of the machine."`
-	MaxBody     int64         `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may be four times as large (${default})."`
-	Concurrent  int           `default:"64" help:"How many requests to process at a time; others get 503 (${default})."`
-	Connections int           `default:"4096" help:"How many connections may be open at a time; others wait (${default})."`
-	Rate        float64       `help:"How many requests a token or an address may make per second; others get 429. By default there is no limit."`
-	Timeout     time.Duration `default:"20s" help:"How long a request may take (${default})."`
-	OpenAPI     bool          `name:"openapi" help:"Print the OpenAPI description, and exit."`
+	Dir         string           `required:"" placeholder:"DIR" type:"path" help:"Directory of the collections. It is created if it does not exist."`
+	Listen      string           `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, anyone on the network can connect; then use tokens and TLS (${default})."`
+	Tokens      string           `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. SIGHUP reloads it. Without it, everyone has full access."`
+	TLSCert     string           `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
+	TLSKey      string           `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"The key of the certificate, in PEM."`
+	Store       []string         `placeholder:"NAME=URL" sep:"none" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. A flag can be seen in the list of processes; NEARDUPD_STORE in the environment, with several stores separated by spaces, cannot."`
+	Host        []string         `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, because pages of other sites could send them."`
+	Memory      int64            `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is kept in files. The default is half of the memory of the machine."`
+	MaxBody     int64            `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may be four times as large (${default})."`
+	Concurrent  int              `default:"64" help:"How many requests to process at a time; others get 503 (${default})."`
+	Connections int              `default:"4096" help:"How many connections may be open at a time; others wait (${default})."`
+	Rate        float64          `help:"How many requests a token or an address may make per second; others get 429. By default there is no limit."`
+	Timeout     time.Duration    `default:"20s" help:"How long a request may take (${default})."`
+	OpenAPI     bool             `name:"openapi" help:"Print the OpenAPI description, and exit."`
+	Health      bool             `help:"Ask the service that listens at the port of --listen on this machine whether it is alive, and exit with 0 or 1. A container without a shell checks itself with it."`
+	Version     kong.VersionFlag `help:"Print the version, and exit."`
 }
+
+// version is set by the linker in releases and images.
+var version string
 
 func main() {
 	// A goroutine that waits for a file holds its processor up for a while, so there are twice as many: 8
@@ -68,6 +75,14 @@ func main() {
 	}
 }
 
+// programVersion returns the name and the version of the program.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return "neardupd " + info.Main.Version
+	}
+	return "neardupd " + cmp.Or(version, "(unknown)")
+}
+
 // run serves until the context ends, and then finishes the requests that are worked on. It calls ready with
 // the address when it accepts connections. Everything that main uses of the process is a parameter, so that
 // tests can run it several times. s.Close comes after serve has ended, since requests need the collections,
@@ -75,7 +90,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready func(address string)) error {
 	var f flags
 	exited := false
-	parser, err := kong.New(&f, kong.Name("neardupd"), kong.Description("Serves collections of texts over HTTP, and finds near-duplicates."), kong.Writers(stdout, stderr), kong.Exit(func(int) { exited = true }))
+	parser, err := kong.New(&f, kong.Name("neardupd"), kong.Description("Serves collections of texts over HTTP, and finds near-duplicates."), kong.Writers(stdout, stderr), kong.Exit(func(int) { exited = true }), kong.Vars{"version": programVersion()})
 	if err != nil {
 		return err
 	}
@@ -86,6 +101,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 			return nil
 		}
 		return err
+	}
+	if f.Health {
+		return healthy(ctx, f.Listen)
 	}
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key must be used together")
@@ -108,6 +126,38 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 	}
 	err = serve(ctx, &f, s, stdout, log, again, ready)
 	return errors.Join(err, s.Close())
+}
+
+// healthy asks the service at the port of an address of this machine whether it is alive. It tries TLS first. The certificate is not checked: it is
+// for the name by which others know the service, and nothing secret is sent.
+func healthy(ctx context.Context, listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	c := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer c.CloseIdleConnections()
+	var failed error
+	for _, scheme := range []string{"https://", "http://"} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+net.JoinHostPort(host, port)+"/healthz", nil)
+		if err != nil {
+			return err
+		}
+		response, err := c.Do(request)
+		if err != nil {
+			failed = err
+			continue
+		}
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return nil
+		}
+		failed = fmt.Errorf("%s: %s", request.URL, response.Status)
+	}
+	return failed
 }
 
 // storeName matches the names of stores.

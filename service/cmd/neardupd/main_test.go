@@ -18,6 +18,7 @@ import (
 	mrand "math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,6 +102,30 @@ func TestTLS(t *testing.T) {
 	c = client.Client{URL: "http://" + address}
 	if err := c.Create(bg, "mails", client.Settings{}); err == nil {
 		t.Error("a collection was made without TLS")
+	}
+}
+
+// TestHealth: --health says whether a service answers at an address, with TLS and without.
+func TestHealth(t *testing.T) {
+	cert, key := certificate(t)
+	for _, args := range [][]string{nil, {"--tls-cert", cert, "--tls-key", key}} {
+		_, port, err := net.SplitHostPort(started(t, append([]string{"--dir", t.TempDir()}, args...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range []string{"127.0.0.1", "localhost", "", "0.0.0.0"} {
+			err := run(bg, []string{"--dir", t.TempDir(), "--listen", net.JoinHostPort(host, port), "--health"}, io.Discard, io.Discard, nil)
+			if err != nil {
+				t.Errorf("%q, %q: %v", args, host, err)
+			}
+		}
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for _, listen := range []string{other.Listener.Addr().String(), "127.0.0.1:1", "8080"} {
+		if err := run(bg, []string{"--dir", t.TempDir(), "--listen", listen, "--health"}, io.Discard, io.Discard, nil); err == nil {
+			t.Errorf("%s is said to be healthy", listen)
+		}
 	}
 }
 
