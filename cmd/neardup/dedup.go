@@ -14,12 +14,13 @@ import (
 
 type dedupCommand struct {
 	flags
+	unitFlags
 	shardFlags
 }
 
 // Run finds near-duplicates, or does the share of one process.
 func (c *dedupCommand) Run(of *call) error {
-	c.flags.shard = c.Shard
+	c.flags.shard, c.flags.unit = c.Shard, c.Unit
 	return of.run(c.flags, func(o *options.Options) (err error) {
 		if c.Shard != "" {
 			o.Command, err = c.keep(of.given)

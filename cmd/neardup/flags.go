@@ -42,6 +42,11 @@ type textFlags struct {
 	Title string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
 }
 
+// unitFlags say which rows are one document.
+type unitFlags struct {
+	Unit string `group:"input" placeholder:"NAME" help:"Make one document of all rows with the same value of this field or column: the files of a repository, the messages of a thread, the pages of a book. Their texts are joined in the order of the rows, and the value is the id. --out and --annotate have the rows."`
+}
+
 // outputFlags say what to write.
 type outputFlags struct {
 	decisionFlags
@@ -124,6 +129,7 @@ type flags struct {
 	methodFlags
 	runFlags
 	schema string `kong:"-"` // only of records
+	unit   string `kong:"-"` // only of dedup and passages
 	shard  string `kong:"-"` // only of dedup
 }
 
@@ -142,7 +148,7 @@ var flagGroups = [][2]string{
 func (f *flags) options(given map[string]string) (*options.Options, error) {
 	o := &options.Options{
 		Reading: options.Reading{
-			Inputs: options.Inputs{Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom}, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
+			Inputs: options.Inputs{Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom}, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, Unit: f.unit, SchemaFile: f.schema,
 			Cols:    input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Layout: input.Layout{Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader}},
 			Workers: f.Workers,
 		},

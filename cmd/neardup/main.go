@@ -39,6 +39,7 @@
 //
 //	options/       the settings, checked
 //	corpus/        the documents of a call and their sources
+//	units/         make one document of all rows with the same value of a field
 //	learn/         what must be known of all texts first
 //	load/          read the documents, by several workers
 //	group/         compare and group them

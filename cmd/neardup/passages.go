@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -30,7 +31,8 @@ func (f *lengthFlags) length(words int) (passages.Length, error) {
 
 type passagesCommand struct {
 	inputFlags
-	Text      string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	Text string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	unitFlags
 	Against   string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which counts as earlier. Passages that new documents share with it or with each other are found; passages that only old documents share are not."`
 	Passages  string `group:"output" placeholder:"FILE" help:"The passages, as .csv, .jsonl, or tab-separated without a header. Each row is one place: the number of the passage, its length in words or characters, the number of documents and places it occurs in, the id, file and line of the document, and the byte range in its text. The row of the first place also has the text of the passage."`
 	Coverage  string `group:"output" placeholder:"FILE" help:"How much of each document occurs in others, as .csv, .jsonl, or tab-separated without a header. Each row is one source of a document: how much of the document it contains, how much of that no earlier source contains, and how much of the source is in the document."`
@@ -54,40 +56,50 @@ func (c *passagesCommand) Run(of *call) error {
 	if input.FormatOf(c.Against, "") == input.Fingerprints {
 		return usageError{fmt.Errorf("--against %q: saved fingerprints do not contain the texts", c.Against)}
 	}
-	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, runFlags: c.runFlags,
+	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: defaults[methodFlags](), groupFlags: groupFlags{thresholdFlags: defaults[thresholdFlags]()}, runFlags: c.runFlags, unit: c.Unit,
 		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}, Report: c.Report}}
 	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}
 	}
-	for _, name := range []string{"audit", "cut", "least", "mask"} {
-		if _, ok := of.given[name]; ok && c.Out == "" {
-			return usageError{fmt.Errorf("--%s can only be used with --out", name)}
-		}
-	}
-	cutting, isCutting := cuttings[c.Cut]
-	switch {
-	case !isCutting:
-		return usageError{fmt.Errorf("--cut %q: must be words, sentences or paragraphs", c.Cut)}
-	case c.Least < 0:
-		return usageError{fmt.Errorf("--least %d: must be 0 or more", c.Least)}
-	case c.Out != "" && strings.Contains(c.Text, ","):
-		return usageError{fmt.Errorf("--out with --text %q: only the text of one field can be cut", c.Text)}
+	if err := c.checkCut(of.given); err != nil {
+		return usageError{err}
 	}
 	length, err := c.length(50)
 	if err != nil {
 		return usageError{err}
 	}
-	if strings.ContainsFunc(c.Mask, unicode.IsControl) || !utf8.ValidString(c.Mask) {
-		return usageError{fmt.Errorf("--mask %q: must be UTF-8 without line ends or other control characters", c.Mask)}
-	}
 	o.Passages, o.Coverage = c.Passages, c.Coverage
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
+	cutting := cuttings[c.Cut]
 	cutting.MinDocuments = c.Documents
 	p := &inside.Passages{Length: length, Cut: cutting, Mask: c.Mask, Least: c.Least}
 	return inside.FindPassages(o, p, of.outs, of.stdin, of.stdout, of.stderr)
+}
+
+// checkCut returns what is wrong with the flags that say what is cut out.
+func (c *passagesCommand) checkCut(given map[string]string) error {
+	for _, name := range []string{"audit", "cut", "least", "mask"} {
+		if _, ok := given[name]; ok && c.Out == "" {
+			return fmt.Errorf("--%s can only be used with --out", name)
+		}
+	}
+	_, isCutting := cuttings[c.Cut]
+	switch {
+	case !isCutting:
+		return fmt.Errorf("--cut %q: must be words, sentences or paragraphs", c.Cut)
+	case c.Least < 0:
+		return fmt.Errorf("--least %d: must be 0 or more", c.Least)
+	case c.Out != "" && c.Unit != "":
+		return errors.New("--unit and --out cannot be used together")
+	case c.Out != "" && strings.Contains(c.Text, ","):
+		return fmt.Errorf("--out with --text %q: only the text of one field can be cut", c.Text)
+	case strings.ContainsFunc(c.Mask, unicode.IsControl) || !utf8.ValidString(c.Mask):
+		return fmt.Errorf("--mask %q: must be UTF-8 without line ends or other control characters", c.Mask)
+	}
+	return nil
 }
 
 type decontaminateCommand struct {

@@ -20,6 +20,9 @@ type Choice func(i int) (values []string, ok bool)
 // Write writes the new documents that are chosen to w, which has a path, in the order of the sources. added are the names of the values that are added, and
 // dropped is how many documents are not chosen.
 func Write(c *corpus.Corpus, w *cli.Output, path string, added []string, dropped int, choose Choice) error {
+	if c.Rows != nil {
+		c, dropped, choose = rowsOf(c, choose)
+	}
 	to := target(c, w, path)
 	to.Added = added
 	out, note, err := output.NewCopy(to, c.NewSources(), c.Docs.Len(), dropped)
@@ -48,6 +51,25 @@ func Write(c *corpus.Corpus, w *cli.Output, path string, added []string, dropped
 		return out.Write(s, it, r.Row)
 	}
 	return cmp.Or(p.Run(c), out.End())
+}
+
+// rowsOf returns the corpus of the rows of documents, how many of the new ones are not chosen, and the choice of them: that of the document that a row is a
+// part of.
+func rowsOf(c *corpus.Corpus, choose Choice) (rows *corpus.Corpus, dropped int, of Choice) {
+	documents := c.Documents()
+	of = func(i int) ([]string, bool) {
+		if documents[i] < 0 {
+			return nil, false
+		}
+		return choose(int(documents[i]))
+	}
+	rows = c.Rows.Corpus
+	for i := rows.Old; i < rows.Docs.Len(); i++ {
+		if _, isChosen := of(i); !isChosen {
+			dropped++
+		}
+	}
+	return rows, dropped, of
 }
 
 // A row is a document as a worker has prepared it.

@@ -5,6 +5,7 @@
 //	inputs.go   find the sources; keep copies of those that cannot be read twice
 //	notes.go    what is counted and reported about how the inputs were read
 //	pass.go     read the sources once more, for the outputs
+//	rows.go     the rows of documents that were gathered by a field
 //	saved.go    read and write files of saved fingerprints
 package corpus
 
@@ -30,6 +31,7 @@ type Corpus struct {
 	Log     Log
 	Read    Counts
 	Saved   Saved
+	Rows    *Rows // of the documents, with --unit; otherwise nil
 }
 
 // A Log is where a call reports.
@@ -86,6 +88,9 @@ func (c *Corpus) NewSources() []input.Source { return c.Sources[c.OldSources:] }
 func (c *Corpus) At(p input.Place) string {
 	if p == input.NoPlace {
 		return ""
+	}
+	if c.Rows != nil {
+		return c.Rows.at(p, c.OldSources)
 	}
 	return fmt.Sprintf("%s:%d", c.Sources[p.Source].Path, p.Line)
 }

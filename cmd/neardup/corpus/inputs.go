@@ -153,5 +153,9 @@ func (c *Corpus) Clone(errors io.Writer) *Corpus {
 	for k := range own.Sources {
 		own.Sources[k].Notes = slices.Clip(own.Sources[k].Notes)
 	}
+	if c.Rows != nil {
+		rows := *c.Rows
+		own.Rows, rows.Corpus = &rows, c.Rows.Clone(errors)
+	}
 	return &own
 }

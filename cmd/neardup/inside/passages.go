@@ -19,6 +19,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/cmd/neardup/review"
+	"github.com/neardup/neardup/cmd/neardup/units"
 	"github.com/neardup/neardup/passages"
 )
 
@@ -58,7 +59,7 @@ func FindPassages(o *options.Options, p *Passages, outs *cli.Outputs, stdin io.R
 		return err
 	}
 	c := &passageRun{Corpus: all}
-	defer c.CloseCopies()
+	defer all.CloseCopies()
 	if err := c.KeepCopies(false); err != nil {
 		return err
 	}
@@ -70,6 +71,10 @@ func FindPassages(o *options.Options, p *Passages, outs *cli.Outputs, stdin io.R
 	if err != nil {
 		return err
 	}
+	if c.Corpus, o, err = units.Gather(all, o, fp); err != nil {
+		return err
+	}
+	defer c.CloseCopies() // those of the units
 	if err := c.fill(o, p.Length, fp); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (l *Loader) Run() error {
 	progress, done := l.Begin("reading")
 	defer done()
 	w := &workshop{sources: l.Sources, o: l.Options, marker: &l.Marker, workers: make([]worker, l.Options.Workers)}
-	if !l.isShard() || l.Options.SameID == "error" {
+	if (!l.isShard() || l.Options.SameID == "error") && l.Options.SameID != options.AnyID {
 		w.ids = newClaims(l.OldSources)
 	}
 	if !l.Drops { // otherwise they would all stay in memory

@@ -48,7 +48,8 @@ type Reading struct {
 	MaxLine    int
 	SkipBad    bool
 	Empty      string          // keep or drop
-	SameID     string          // one of sameIDs
+	SameID     string          // one of sameIDs, or AnyID
+	Unit       string          // the field whose values say which rows are one document; "" if each row is one
 	Shard      Shard           // the share of the documents that is read; the zero value for all
 	SchemaFile string          // of records
 	Fields     []neardup.Field // of records; nil for documents
@@ -85,6 +86,9 @@ type Tables struct {
 // sameIDs has what --same-id can name.
 var sameIDs = []string{"error", "first", "last", "number"}
 
+// AnyID is how rows are loaded that have the id of their unit.
+const AnyID = "any"
+
 // FingerprintFiles reports whether the call reads or writes a file of saved fingerprints.
 func (o *Options) FingerprintFiles() bool {
 	return o.Save != "" || input.FormatOf(o.Against, "") == input.Fingerprints
@@ -96,7 +100,7 @@ var OwnFlags = strings.Fields("method pairs groups out annotate audit report fea
 // Check returns what is wrong with the flags, or "".
 func (o *Options) Check(given map[string]bool) (wrong string) {
 	for _, check := range []func() string{
-		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkShard, o.checkWeights, o.CheckPaths,
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkUnit, o.checkShard, o.checkWeights, o.CheckPaths,
 	} {
 		if wrong = check(); wrong != "" {
 			return wrong
@@ -155,6 +159,20 @@ func (o *Options) checkMissing() string {
 		return fmt.Sprintf("--empty %q: must be keep or drop", o.Empty)
 	case !slices.Contains(sameIDs, o.SameID):
 		return fmt.Sprintf("--same-id %q: must be one of %s", o.SameID, strings.Join(sameIDs, ", "))
+	}
+	return ""
+}
+
+// checkUnit checks what --unit cannot be used with.
+func (o *Options) checkUnit() string {
+	switch {
+	case o.Unit == "":
+	case o.Shard.Of > 0:
+		return "--unit and --shard cannot be used together: the rows of a document may be in several shards"
+	case o.Audit != "":
+		return "--unit and --audit cannot be used together"
+	case o.Cols.Metadata != "":
+		return "--unit and --metadata cannot be used together"
 	}
 	return ""
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/load"
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/cmd/neardup/shards"
+	"github.com/neardup/neardup/cmd/neardup/units"
 	"github.com/neardup/neardup/cmd/neardup/write"
 )
 
@@ -86,6 +87,10 @@ func (c *call) dedup(stdout io.Writer) (err error) {
 	if err := c.keepNeeded(to); err != nil {
 		return err
 	}
+	if c.Corpus, c.o, err = units.Gather(c.Corpus, c.o, c.fp); err != nil {
+		return err
+	}
+	defer c.CloseCopies() // those of the units
 	if err := learn.Features(c.Corpus, c.o, c.fp, c.outs); err != nil {
 		return err
 	}

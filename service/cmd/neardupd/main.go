@@ -34,7 +34,6 @@ import (
 	"github.com/neardup/neardup/service"
 )
 
-// Flags are those of the program.
 // This file reads the flags, serves, and stops. Package service answers the requests; this program adds the
 // listener, TLS, the limit of connections and the signals. SIGINT and SIGTERM end it after the requests in
 // progress, and SIGHUP reloads the tokens.
@@ -58,7 +57,8 @@ type flags struct {
 	Version     kong.VersionFlag `help:"Print the version, and exit."`
 }
 
-// version is set by the linker in releases and images.
+// version is what the linker sets in releases and images (-ldflags "-X main.version=v0.2.0"). It is empty in a program that go build
+// or go install made; programVersion then takes the version of the module.
 var version string
 
 func main() {
@@ -102,6 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 		}
 		return err
 	}
+	// Nothing else of the flags is used, so a check in a container may have those of the service.
 	if f.Health {
 		return healthy(ctx, f.Listen)
 	}
@@ -135,11 +136,14 @@ func healthy(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
+	// A service that listens at all addresses also does so at this one.
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
 	c := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer c.CloseIdleConnections()
+	// In this order, a service without TLS answers the first attempt with 400 and logs nothing; the other
+	// way round, one with TLS would log an error for each check.
 	var failed error
 	for _, scheme := range []string{"https://", "http://"} {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+net.JoinHostPort(host, port)+"/healthz", nil)
