@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page fails: %s", e.ExceptionDetails.Error())
 		}
 	})
-	var decisions, left, right, title, verdict string
+	var decisions, left, right, title, verdict, chinese string
 	var marked int
 	err := chromedp.Run(ctx,
 		chromedp.Navigate(s.url),
@@ -59,6 +59,7 @@ func TestPage(t *testing.T) {
 		chromedp.WaitVisible("#verdict"),
 		chromedp.Text("#verdict", &verdict), chromedp.Text("#left", &left), chromedp.Text("#right", &right),
 		chromedp.Evaluate(`document.querySelectorAll("#left mark, #right mark").length`, &marked),
+		chromedp.Evaluate(`sides("A股市场2024年收盘。", "A股市场2025年收盘").flat().filter(x => x.nodeName == "MARK").map(x => x.textContent).join("|")`, &chinese),
 		chromedp.Title(&title),
 	)
 	if err != nil {
@@ -66,6 +67,9 @@ func TestPage(t *testing.T) {
 	}
 	if !strings.Contains(decisions, hostile) || !strings.HasPrefix(verdict, "Near-duplicates") || !strings.Contains(left, "onerror") || !strings.Contains(right, hostile) || marked == 0 || title != "neardup" {
 		t.Errorf("the title is %q, %d words are marked, and the page says\n%s\n%s\n%s\n%s", title, marked, decisions, verdict, left, right)
+	}
+	if chinese != "2024|。|2025" {
+		t.Errorf("marked in Chinese: %s", chinese)
 	}
 	if path := os.Getenv("NEARDUP_SCREENSHOT"); path != "" {
 		var image []byte

@@ -4,12 +4,16 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/server"
 )
 
 // A shownPage is what a page of review has.
@@ -83,6 +87,43 @@ func TestReportOld(t *testing.T) {
 			}
 			if grouped := id == "a" || id == "c" || id == "b" && flags == "--state s"; grouped != (p.Groups[i][0] == 1) || grouped && (p.Groups[i][1] < 2 || (p.Groups[i][2] == 1) != (id == "a")) {
 				t.Errorf("%s: %s is in group %v", flags, id, p.Groups[i])
+			}
+		}
+	}
+}
+
+// TestMarks: Chromium marks only the characters that differ, in Chinese, which does not separate words, as in English.
+func TestMarks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	page, err := filepath.Abs("page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ a, b, gone, come string }{
+		{"A股市场2024年收盘上涨，第3章内容较长，请仔细阅读全部说明后再填写表格。", "A股市场2025年收盘上涨，第3章内容较长，请仔细阅读全部说明后再填写表格", "2024|。", "2025"},
+		{"The library stays open until ten in the evening, from Monday to Friday.", "The library stays open until nine in the evening, from Monday to Friday!", "ten|.", "nine|!"},
+		{"図書館は平日の夜十時まで開いていますのでご利用ください", "図書館は平日の夜九時まで開いていますのでご利用ください。", "十", "九|。"},
+	} {
+		a, _ := json.Marshal(map[string]string{"id": "a", "text": test.a})
+		b, _ := json.Marshal(map[string]string{"id": "b", "text": test.b})
+		if err := os.WriteFile("in.jsonl", fmt.Appendf(nil, "%s\n%s\n", a, b), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if status, _, stderr := callHere("review", "in.jsonl", "--report", page, "--quiet"); status != 0 {
+			t.Fatal(stderr)
+		}
+		dom, err := exec.CommandContext(t.Context(), server.Chromium(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom", "file://"+page).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(page)
+		for tag, want := range map[string]string{"del": test.gone, "ins": test.come} {
+			var marked []string
+			for _, m := range regexp.MustCompile("<"+tag+`>([^<"]*)</`+tag+">").FindAllSubmatch(dom, -1) {
+				marked = append(marked, string(m[1]))
+			}
+			if got := strings.Join(marked, "|"); got != want {
+				t.Errorf("%s: %s is marked in %s, not %s", test.a, got, tag, want)
 			}
 		}
 	}

@@ -151,8 +151,10 @@
     }
   };
 
-  // tokens cuts a text into words, single characters where those are words, and what is between.
-  const tokens = (text) => text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}_]+|\s+|[^]/gu) || [];
+  // tokens cuts a text into words, into single characters of scripts that do not separate words, and what is between.
+  const unspaced = "[" + ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"].map((script) => `\\p{Script=${script}}`).join("") + "]";
+  const token = new RegExp(`${unspaced}\\p{M}*|(?:(?!${unspaced})[\\p{L}\\p{N}\\p{M}_])+|\\s+|[^]`, "gu");
+  const tokens = (text) => text.match(token) || [];
 
   // differences returns what differs between two lists of tokens: [from, to) in a and [from, to) in b, one after the other. It never gives up: runs
   // of tokens that each list has once are anchors, long ones first, and between anchors the same is done with shorter ones. What is left is small,
