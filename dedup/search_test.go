@@ -286,7 +286,7 @@ func TestTwoWords(t *testing.T) {
 	d.Add("a", neardup.Text("annual report"))
 	d.Add("b", neardup.Text("annual report 2020"))
 	for _, q := range must(d.Explain("a", "b")).Evidence {
-		if h := 1.0 / 6; q.Name == "changes at the beginning" && math.Abs(q.Value-h/(h+0.05)) > 1e-9 { // one word of three, in one of the texts
+		if h := 1.0 / 6; q.Name == "changed words at the beginning" && math.Abs(q.Value-h/(h+0.05)) > 1e-9 { // one word of three, in one of the texts
 			t.Errorf("%+v", q)
 		}
 	}

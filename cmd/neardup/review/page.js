@@ -405,7 +405,7 @@
     drawReasons(why, data.p[i]);
     let most = -1; // the reason that adds most, besides what is known of any pair
     for (let k = 0; k < why.length; k += 2) if (why[k] !== data.prior && (most < 0 || Math.abs(why[k + 1]) > Math.abs(why[most + 1]))) most = k;
-    $("because").textContent = "Why this probability" + (most >= 0 ? ": mainly " + why[most] : "");
+    $("because").textContent = "Why this probability" + (most >= 0 ? `: mainly ${why[most]}, ${why[most + 1] > 0 ? "for" : "against"}` : "");
     $("nowhy").textContent = why.length ? "" : "This page has the reasons for the most doubtful pairs only; neardup explain shows them for any pair.";
     const [a, b] = await Promise.all([textOf(data.a[i]), textOf(data.b[i])]);
     if (selected === i) {

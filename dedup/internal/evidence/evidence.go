@@ -56,7 +56,7 @@ const (
 // Names has the names of the quantities, for people: those from the texts, then those from the neighbourhoods.
 var Names = [FromTexts + FromPlaces]string{
 	"runs of characters", "words", "runs of words, if short", "runs of characters, if short",
-	"changes at the beginning", "changes anywhere", "unmatched numbers in both, if short", "unmatched numbers in one, if short", "a word replaced throughout", "nearly a copy", "longest change", "number of changed places",
+	"changed words at the beginning", "changed words", "unmatched numbers in both, if short", "unmatched numbers in one, if short", "a word replaced throughout", "nearly a copy", "longest change", "number of changed places",
 	"runs of words that few neighbours have", "runs of characters that few neighbours have", "other texts about as close",
 }
 
