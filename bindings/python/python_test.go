@@ -30,6 +30,8 @@ type expected struct {
 	Found     [][]string // by each text without its first word: id, similarity, probability, kind
 	Explained string     // of the first pair
 	Estimate  string
+
+	Tokenizers map[string][]string // by name, the fingerprints of the first twenty texts
 }
 
 func bitsOf(x float64) string { return fmt.Sprintf("%016x", math.Float64bits(x)) }
@@ -94,6 +96,13 @@ func said(t *testing.T, texts []string) (e expected) {
 	estimate, err := d.Estimate(ctx)
 	must(err)
 	e.Estimate = estimate.String()
+	e.Tokenizers = map[string][]string{}
+	for name, of := range map[string]neardup.Tokenizer{"words2": nil, "words": neardup.Words{}, "words3": neardup.Shingles{N: 3}, "chars3": neardup.NGrams{N: 3}, "chars5": neardup.NGrams{N: 5}} {
+		f := neardup.Fingerprinter{Tokenizer: of}
+		for _, text := range texts[:20] {
+			e.Tokenizers[name] = append(e.Tokenizers[name], f.Sum64(neardup.Text(text)).String())
+		}
+	}
 	return e
 }
 
@@ -114,6 +123,9 @@ func TestPython(t *testing.T) {
 		return err
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile("../../docs/coming-from.md"); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -51,6 +52,9 @@ type idType[ID comparable] interface {
 type ints struct{}
 
 func (ints) read(c *call, n int) ([]int64, *call, error) {
+	if c.part != nil {
+		return idsOf[int64](c.part, c)
+	}
 	if c.len() < 1 || len(c.item(0)) != 8*n {
 		return nil, nil, fmt.Errorf("neardup: a call without %d ids", n)
 	}
@@ -63,6 +67,9 @@ func (ints) write(t *table, name string, ids []int64) { add(t, name, ids) }
 type strs struct{}
 
 func (strs) read(c *call, n int) ([]string, *call, error) {
+	if c.part != nil {
+		return idsOf[string](c.part, c)
+	}
 	if c.len() < n {
 		return nil, nil, fmt.Errorf("neardup: a call without %d ids", n)
 	}
@@ -71,6 +78,18 @@ func (strs) read(c *call, n int) ([]string, *call, error) {
 		ids[i] = string(c.item(i)) // a copy, which outlives the call
 	}
 	return ids, c.from(n), nil
+}
+
+// idsOf returns the ids of a part of a column.
+func idsOf[ID int64 | string](p *part, c *call) ([]ID, *call, error) {
+	ids, ok := p.ids.([]ID)
+	if !ok {
+		if _, isInt := any(ids).([]int64); isInt {
+			return nil, nil, errors.New("neardup: ids are int here, and those of the table are texts; use ids=str")
+		}
+		return nil, nil, errors.New("neardup: ids are str here, and those of the table are integers; use ids=int")
+	}
+	return ids, c, nil
 }
 
 func (strs) write(t *table, name string, ids []string) { t.addTexts(name, ids) }
@@ -159,11 +178,17 @@ func (d *deduplicator[ID]) add(_ context.Context, c *call, _ func(*table) error)
 	return d.Add(ids[0], neardup.Text(texts.text(0)))
 }
 
-// addMany adds documents. args has how many.
+// addMany adds documents. args has how many, or for a part of a column without ids the first one.
 func (d *deduplicator[ID]) addMany(ctx context.Context, c *call, _ func(*table) error) error {
-	var args struct{ Count int }
+	var args struct {
+		Count int
+		First int64
+	}
 	if err := c.into(&args); err != nil {
 		return err
+	}
+	if c.part != nil && c.part.ids == nil {
+		c.part.number(args.First)
 	}
 	ids, texts, err := d.ids.read(c, args.Count)
 	if err != nil {

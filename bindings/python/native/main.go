@@ -4,7 +4,7 @@
 //
 // It has few functions, and they take and return bytes, so that one of them can be called for a million texts at once:
 //
-//	neardup_make   makes an object, such as a Deduplicator
+//	neardup_make   makes an object, such as a Deduplicator, or none
 //	neardup_call   does something that takes little time, and returns the result
 //	neardup_start  starts something that takes long: a job
 //	neardup_next   waits for the next part of the result of a job, but only for some time, so that Python can handle Ctrl-C
@@ -40,6 +40,7 @@ type call struct {
 	bytes []byte
 	begin int64   // of the first item in bytes
 	ends  []int64 // of the items, each of which begins where the one before ends
+	part  *part   // of a column of Arrow, whose texts are the items then; nil without
 }
 
 // into decodes the arguments.
@@ -51,7 +52,12 @@ func (c *call) into(args any) error {
 }
 
 // len returns how many items there are.
-func (c *call) len() int { return len(c.ends) }
+func (c *call) len() int {
+	if c.part != nil {
+		return len(c.part.texts)
+	}
+	return len(c.ends)
+}
 
 // item returns an item, without a copy.
 func (c *call) item(i int) []byte {
@@ -64,6 +70,9 @@ func (c *call) item(i int) []byte {
 
 // text returns an item as a string, without a copy.
 func (c *call) text(i int) string {
+	if c.part != nil {
+		return c.part.texts[i]
+	}
 	b := c.item(i)
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
@@ -75,6 +84,24 @@ func (c *call) from(n int) *call {
 		rest.begin, rest.ends = c.ends[n-1], c.ends[n:]
 	}
 	return &rest
+}
+
+// findPart finds the part of a column that the arguments name, if there is one.
+func (c *call) findPart() error {
+	var args struct{ Part C.uintptr_t }
+	if err := c.into(&args); err != nil || args.Part == 0 {
+		return err
+	}
+	o, err := objectOf(args.Part)
+	if err != nil {
+		return err
+	}
+	part, ok := o.(*part)
+	if !ok {
+		return errors.New("neardup: this is no part of a column")
+	}
+	c.part = part
+	return nil
 }
 
 // path returns a copy of the only item, or "" if there is none.
@@ -133,6 +160,9 @@ func run(ctx context.Context, name string, object C.uintptr_t, c *call, emit fun
 		if err != nil {
 			return err
 		}
+		if err := c.findPart(); err != nil {
+			return err
+		}
 		return do(ctx, c, emit)
 	})
 }
@@ -160,7 +190,7 @@ func neardup_make(name *C.char, args unsafe.Pointer, argsLength C.size_t, data u
 	*object, *result, *length = 0, nil, 0
 	err := recovered(func() error {
 		made, err := makers[C.GoString(name)](callOf(args, argsLength, data, dataLength, ends, count))
-		if err == nil {
+		if err == nil && made != nil {
 			*object = C.uintptr_t(cgo.NewHandle(made))
 		}
 		return err

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import struct
 import subprocess
@@ -55,6 +56,18 @@ def test_functions(expected):
         neardup.jaccard(some[0], some[1][:16])
     with pytest.raises(neardup.NeardupError, match="values"):
         neardup.sign("a", values=5)
+
+
+def test_tokenizers(expected):
+    texts = expected["Texts"][:20]
+    for tokenizer, sums in expected["Tokenizers"].items():
+        assert [f"{s:016x}" for s in neardup.sum64_many(texts, tokenizer)] == sums
+        assert [f"{neardup.sum64(t, tokenizer=tokenizer):016x}" for t in texts] == sums
+        assert neardup.sign_many(texts[:1], tokenizer=tokenizer) == neardup.sign(texts[0], tokenizer=tokenizer)
+    assert len({neardup.version(t) for t in expected["Tokenizers"]}) == len(expected["Tokenizers"])
+    for wrong in ("words0", "word", "chars", "3", "words-1", "chars99999999999999999999"):
+        with pytest.raises(neardup.NeardupError):
+            neardup.sum64("a", tokenizer=wrong)
 
 
 def test_pairs(d, expected):
@@ -281,6 +294,17 @@ def test_docstrings():
         assert doctest.testmod(module).failed == 0
     for name in neardup.__all__:
         assert getattr(neardup, name).__doc__, name
+
+
+def test_coming_from(expected):
+    """The last column of the table in docs/coming-from.md works."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "coming-from.md")
+    with open(page, encoding="utf-8") as f:
+        section = f.read().split("\n## From Python\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\|.*\| `(.+)` \|$", section, re.M)
+    assert len(rows) == 10
+    for row in rows:
+        eval(row, {"neardup": neardup, "texts": expected["Texts"]})
 
 
 def test_index(expected):

@@ -166,7 +166,14 @@ class Deduplicator(Object[ID]):
 
     def add_many(self, documents: Iterable[tuple[ID, Text]]) -> None:
         """Adds pairs of an id and a text, on all processors. It reads the iterable in parts, of which none is kept. After an
-        error or Ctrl-C, some of the documents before it have been added."""
+        error or Ctrl-C, some of the documents before it have been added.
+
+        A table that offers Arrow's C data interface (pyarrow, polars, DuckDB, pandas) may have them too: the first of its two columns has the ids,
+        and the second one the texts, which are not copied on the way."""
+        if _native.is_column(documents):
+            for part, _ in _native.column(documents, ids=True):
+                _native.run("add_many", self._open(), {"part": part})
+            return
         ids: list[ID] = []
         texts: list[bytes] = []
         size = 0
@@ -205,9 +212,7 @@ class Deduplicator(Object[ID]):
 
     def search_many(self, texts: Iterable[Text]) -> list[list[Match]]:
         """Returns what search returns for each of several texts, on all processors."""
-        t = _native.run("search", self._open(), items=_native.encoded(texts))
-        assert t is not None
-        return list(divided(_matches(t), t.numbers("ends")))
+        return [m for t in _native.run_for(texts, "search", self._open()) for m in divided(_matches(t), t.numbers("ends"))]
 
     def pairs(self, since: int = 0) -> Iterator[Pair]:
         """Yields all pairs of near-duplicates, each once, as they are found. With since, only those with a document that was
@@ -312,11 +317,19 @@ def dedup(texts: Iterable[Text], *, linkage: str = "centre", prefer: str = "long
     >>> dedup(texts).kept
     [0, 1]
 
+    texts: any iterable of str or bytes, or a column that offers Arrow's C data interface, as those of pyarrow, polars, pandas and DuckDB do; it is
+        not copied on the way.
+
     linkage and prefer are those of Deduplicator.groups, and the other options those of Deduplicator.
     """
-    if isinstance(texts, (str, bytes)):
-        raise TypeError("neardup: texts must be several, such as a list; this is one")
+    texts = _native.several(texts)
     _check_groups(linkage, prefer)
     d: Deduplicator[int] = Deduplicator(probability=probability, similarity=similarity, bias=bias, kinds=kinds, memory=memory)
-    d.add_many(enumerate(texts))
+    if _native.is_column(texts):
+        first = 0
+        for part, n in _native.column(texts):
+            _native.run("add_many", d._open(), {"part": part, "first": first})
+            first += n
+    else:
+        d.add_many(enumerate(texts))
     return Result(d, d.groups(linkage, prefer=prefer))

@@ -13,7 +13,7 @@ import operator
 import os
 import sys
 from itertools import accumulate
-from typing import Any, Iterable, Iterator, Sequence, Union
+from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 Text = Union[str, bytes]
 
@@ -93,10 +93,22 @@ class Table:
         return self.texts(name) if name + ".ends" in self._columns else self.numbers(name).tolist()
 
 
-def encoded(texts: Iterable[Text]) -> list[bytes]:
-    """Returns texts as UTF-8. Bytes stay as they are, and so do surrogates, as far as they can be written at all."""
+def several(texts: Any) -> Any:
+    """Returns texts, which must be several. What would yield something else than texts is an error."""
     if isinstance(texts, (str, bytes)):
         raise TypeError("neardup: texts must be several, such as a list; this is one")
+    if isinstance(texts, Mapping):
+        raise TypeError("neardup: texts must not be a mapping; pass its values(), or its items() to add_many")
+    if hasattr(texts, "columns") and not is_column(texts):
+        raise TypeError(f"neardup: choose the column with the texts; the {type(texts).__name__} has several")
+    return texts
+
+
+def encoded(texts: Iterable[Text]) -> list[bytes]:
+    """Returns texts as UTF-8. Bytes stay as they are, and so do surrogates, as far as they can be written at all."""
+    if is_column(texts):
+        return [t.encode("utf-8", "surrogatepass") for t in column_texts(texts)]
+    texts = several(texts)
     return [t if type(t) is bytes else encode(t, f"text {i}") for i, t in enumerate(texts)]
 
 
@@ -223,6 +235,66 @@ def run(name: str, handle: int = 0, args: Any = None, items: Sequence[bytes] = (
     for part in parts(name, handle, args, items):
         result = part
     return result
+
+
+def is_column(texts: Any) -> bool:
+    """Reports whether texts are a column, or a table, that offers its memory by Arrow's C data interface."""
+    return hasattr(texts, "__arrow_c_stream__") or hasattr(texts, "__arrow_c_array__")
+
+
+def _address(capsule: Any, name: bytes) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, name)  # type: ignore[no-any-return]
+
+
+def column(of: Any, ids: bool = False) -> Iterator[tuple[int, int]]:
+    """Yields the parts of a column of texts, or of a table of ids and texts: a handle, and how many texts it has. The handle is valid until
+    the next part is asked for. No text is copied."""
+    stream, part = ctypes.c_size_t(), ctypes.c_size_t()
+    try:
+        if hasattr(of, "__arrow_c_stream__"):
+            capsules = [of.__arrow_c_stream__()]
+            args = {"stream": _address(capsules[0], b"arrow_array_stream")}
+        else:
+            capsules = list(of.__arrow_c_array__())
+            args = {"schema": _address(capsules[0], b"arrow_schema"), "array": _address(capsules[1], b"arrow_array")}
+        make("stream", stream, {**args, "ids": ids})
+        while True:
+            make("part", part, {"stream": stream.value})
+            if not part.value:
+                return
+            n = call("len", part.value).values  # type: ignore[union-attr]
+            if n:
+                yield part.value, n
+            _close(part)
+    finally:
+        _close(part)
+        _close(stream)
+
+
+def _close(handle: ctypes.c_size_t) -> None:
+    if handle.value and not _forked:
+        at, handle.value = handle.value, 0
+        call("close", at)
+        release(at)
+
+
+def column_texts(of: Any) -> list[str]:
+    """Returns a copy of the texts of a column."""
+    texts: list[str] = []
+    for part, _ in column(of):
+        texts += call("texts", part).texts("text")  # type: ignore[union-attr]
+    return texts
+
+
+def run_for(texts: Iterable[Text], name: str, handle: int = 0, args: Any = None) -> Iterator[Table]:
+    """Does something for each of several texts, and yields the results: one, or one for each part of a column."""
+    if is_column(texts):
+        for part, _ in column(texts):
+            yield run(name, handle, {**(args or {}), "part": part})  # type: ignore[misc]
+    else:
+        yield run(name, handle, args, encoded(texts))  # type: ignore[misc]
 
 
 def release(handle: int) -> None:

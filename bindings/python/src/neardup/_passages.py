@@ -42,7 +42,6 @@ def passages(texts: Iterable[Text], *, words: int = 0, characters: int = 0) -> I
 
     words, characters: how long a passage must be: by default 50 words, or 80 characters of Chinese and similar scripts.
     """
-    texts = texts if isinstance(texts, (str, bytes)) else list(texts)  # one text is an error below
     places = _Places(texts)
     for t in _native.parts("passages", args=_length(words, characters), items=places.encoded):
         found = [places.at(*p) for p in zip(t.numbers("text"), t.numbers("from"), t.numbers("to"))]
@@ -56,7 +55,6 @@ def decontaminate(items: Iterable[Union[Text, Sequence[Text]]], texts: Iterable[
     words, characters: the shortest run that counts: by default 13 words, or 20 characters of Chinese and similar scripts.
     """
     parts = [[item] if isinstance(item, (str, bytes)) else list(item) for item in items]
-    texts = texts if isinstance(texts, (str, bytes)) else list(texts)  # one text is an error below
     places = _Places(texts)
     of_items = [p for item in parts for p in _native.encoded(item)]
     args = {**_length(words, characters), "Parts": [len(item) for item in parts]}
@@ -76,9 +74,9 @@ def _length(words: int, characters: int) -> dict[str, object]:
 class _Places:
     """Texts, and places in them by characters for those that are str."""
 
-    def __init__(self, texts: Sequence[Text]) -> None:
-        self.encoded = _native.encoded(texts)
-        self._texts = texts
+    def __init__(self, texts: Iterable[Text]) -> None:
+        self._texts: list[Text] = list(_native.column_texts(texts) if _native.is_column(texts) else _native.several(texts))
+        self.encoded = _native.encoded(self._texts)
 
     def at(self, text: int, start: int, end: int) -> Place:
         data = self.encoded[text]
