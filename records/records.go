@@ -1,6 +1,12 @@
-// Package records makes [neardup.Record] values of structs and of rows of database/sql, and the
+// Package records finds the rows of a table that are about the same thing ([Match]). It also makes
+// [neardup.Record] values of structs and of rows of database/sql, and the
 // [neardup.Field] values that say how to compare them. It is a package of its own to keep
 // reflection and database/sql out of programs that do not need them.
+//
+//	m, err := records.Match(ctx, rows, records.MatchOptions{})
+//	for _, group := range m.Groups {
+//		…
+//	}
 //
 //	fields, err := records.Fields[Person]()
 //	f := neardup.Fingerprinter{Fields: fields}

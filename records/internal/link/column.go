@@ -1,0 +1,328 @@
+package link
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/neardup/neardup/internal/exact"
+)
+
+// This file finds what a column is from its values, and says at which level two of them agree. A value that is missing agrees at no level: it says nothing.
+
+// A kind says how the values of a column are compared.
+type kind uint8
+
+const (
+	texts   kind = iota // words, by rarity, with typing errors and abbreviations
+	numbers             // lengths of time too
+	dates               // by the digits that differ
+	codes               // the same: telephone numbers, postal codes, identifiers
+)
+
+// Kinds has the names of the kinds, for people.
+var Kinds = [...]string{"text", "number", "date", "code"}
+
+// Levels of agreement: 0 is different. The column that is the whole row has more, by its similarity.
+const (
+	equal  = 4
+	levels = 8
+)
+
+// A value is a distinct value of a column.
+type value struct {
+	plain  string
+	glued  string  // plain without spaces
+	words  []int32 // in order, each once
+	weight float64 // of the words together
+	number float64 // or NaN
+	count  int32   // of the rows that have it
+	chance float64 // the logarithm of the share of other rows that have it
+}
+
+// A column has its distinct values, and which one each row has, or -1.
+type column struct {
+	name   string
+	kind   kind
+	whole  bool // it is the row as a whole
+	of     []int32
+	values []value
+	words  []string
+	weight []float64 // of words: the logarithm of how rare they are
+	filled int
+}
+
+// newColumn reads the cells of a column.
+func newColumn(name string, cells []string) *column {
+	c := &column{name: name, of: make([]int32, len(cells))}
+	valueOf, wordOf := map[string]int32{}, map[string]int32{}
+	var rows []int32 // that have a word
+	numeric, dated, digits := 0, 0, 0
+	for row, cell := range cells {
+		text := plain(cell)
+		if text == "" {
+			c.of[row] = -1
+			continue
+		}
+		number, isNumber := numberOf(cell)
+		key := text
+		if isNumber { // 1.5 and 15 are plain alike
+			key = text + "\x00" + strconv.FormatFloat(number, 'g', -1, 64)
+		}
+		n, isKnown := valueOf[key]
+		if !isKnown {
+			n = int32(len(c.values))
+			valueOf[key] = n
+			v := value{plain: text, glued: strings.ReplaceAll(text, " ", ""), number: math.NaN()}
+			if isNumber {
+				v.number = number
+			}
+			for _, w := range words(text) {
+				id, isKnown := wordOf[w]
+				if !isKnown {
+					id = int32(len(c.words))
+					wordOf[w] = id
+					c.words, rows = append(c.words, w), append(rows, 0)
+				}
+				v.words = append(v.words, id)
+			}
+			slices.Sort(v.words)
+			v.words = slices.Compact(v.words)
+			c.values = append(c.values, v)
+		}
+		c.of[row] = n
+		c.filled++
+		v := &c.values[n]
+		v.count++
+		for _, w := range v.words {
+			rows[w]++
+		}
+		if isNumber {
+			numeric++
+		}
+		if isDate(cell) {
+			dated++
+		}
+		if 2*countDigits(text) >= len(v.glued) {
+			digits++
+		}
+	}
+	switch most := c.filled * 9 / 10; {
+	case c.filled == 0:
+	case dated > most:
+		c.kind = dates
+	case numeric > most && !c.isCode():
+		c.kind = numbers
+	case digits > most:
+		c.kind = codes
+	}
+	c.weight = make([]float64, len(rows))
+	for w, n := range rows {
+		c.weight[w] = exact.Ln(float64(c.filled+1) / float64(n))
+	}
+	for i := range c.values {
+		v := &c.values[i]
+		v.chance = exact.Ln(max(float64(v.count)-1, 0.5) / float64(c.filled))
+		for _, w := range v.words {
+			v.weight += c.weight[w]
+		}
+	}
+	return c
+}
+
+// isCode reports whether numbers are rather names of something: many different integers of one length that are not years.
+func (c *column) isCode() bool {
+	lengths, integers, years := map[int]int{}, 0, 0
+	for _, v := range c.values {
+		if isDigits(v.glued) {
+			integers++
+			lengths[len(v.glued)]++
+			if len(v.glued) == 4 && v.glued > "1800" && v.glued < "2100" {
+				years++
+			}
+		}
+	}
+	if years > lengths[4]*9/10 && lengths[4] > 0 && lengths[5]+lengths[6]+lengths[7]+lengths[8] == 0 {
+		return false
+	}
+	best := 0
+	for n, k := range lengths {
+		if n >= 4 {
+			best = max(best, k)
+		}
+	}
+	return integers > len(c.values)*9/10 && best > len(c.values)*8/10 && len(c.values) > 150
+}
+
+func countDigits(s string) (n int) {
+	for i := range len(s) {
+		if s[i]-'0' <= 9 {
+			n++
+		}
+	}
+	return n
+}
+
+func isDate(s string) bool {
+	s = strings.TrimSpace(s)
+	if len(s) == 8 && isDigits(s) && (s[:2] == "19" || s[:2] == "20") && s[4:6] <= "12" && s[6:] <= "31" {
+		return true
+	}
+	return len(s) == 10 && (s[4] == '-' || s[4] == '/') && countDigits(s) == 8
+}
+
+// numberOf reads a number, also of a length of time such as 1m 58sec or 08:40, in seconds.
+func numberOf(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 40 {
+		return 0, false
+	}
+	bare := strings.TrimLeft(strings.ReplaceAll(s, ",", ""), "$€£¥")
+	if x, err := strconv.ParseFloat(bare, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
+		return x, true
+	}
+	minutes, seconds, ok := strings.Cut(s, ":")
+	if !ok || len(seconds) != 2 {
+		if minutes, seconds, ok = strings.Cut(s, "m"); !ok {
+			return 0, false
+		}
+		seconds = strings.TrimRight(strings.TrimSpace(seconds), "sec. ")
+	}
+	m, err := strconv.ParseUint(minutes, 10, 20)
+	if err != nil {
+		return 0, false
+	}
+	sec, err := strconv.ParseUint(seconds, 10, 20)
+	return float64(60*m + sec), err == nil
+}
+
+// agreement returns the level at which two values agree.
+func (c *column) agreement(i, j int32) int {
+	a, b := &c.values[i], &c.values[j]
+	if c.whole {
+		s := c.similarity(a, b)
+		for l, least := range [levels - 1]float64{0.3, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95} {
+			if s < least {
+				return l
+			}
+		}
+		return levels - 1
+	}
+	if i == j || a.glued == b.glued && (math.IsNaN(a.number) || a.number == b.number) {
+		return equal
+	}
+	switch c.kind {
+	case numbers:
+		return numbersAgree(a, b)
+	case dates, codes:
+		switch d := edits(a.glued, b.glued, 3); {
+		case d <= 1:
+			return 3
+		case d == 2:
+			return 2
+		case d == 3 && len(a.glued) >= 8:
+			return 1
+		}
+		return 0
+	}
+	switch s := c.similarity(a, b); {
+	case s >= 0.9:
+		return 3
+	case s >= 0.7:
+		return 2
+	case s >= 0.45:
+		return 1
+	}
+	return 0
+}
+
+// numbersAgree returns the level at which two numbers agree: equal, within half a per cent or a year with and without its century, within 3 % or with one wrong
+// digit of four or more, within a tenth.
+func numbersAgree(a, b *value) int {
+	x, y := a.number, b.number
+	if math.IsNaN(x) || math.IsNaN(y) {
+		if edits(a.glued, b.glued, 1) <= 1 {
+			return 2
+		}
+		return 0
+	}
+	d := math.Abs(x-y) / max(math.Abs(x), math.Abs(y))
+	switch {
+	case x == y:
+		return equal
+	case d <= 0.005:
+		return 3
+	case x == math.Trunc(x) && y == math.Trunc(y) && min(x, y) < 100 && math.Mod(max(x, y), 100) == min(x, y) && max(x, y) > 1000: // 75 and 1975
+		return 3
+	case d <= 0.03, len(a.glued) >= 4 && len(b.glued) >= 4 && edits(a.glued, b.glued, 1) <= 1:
+		return 2
+	case d <= 0.1:
+		return 1
+	}
+	return 0
+}
+
+// similarity returns how alike two texts are, from 0 to 1: the share of their words that they have in common, by rarity, where words that are nearly equal count in
+// part; three quarters of that of the shorter text; or for short ones the share of characters that stay as they are.
+func (c *column) similarity(a, b *value) float64 {
+	shared := c.sharedWords(a, b)
+	s := 0.0
+	if all := a.weight + b.weight; all > 0 {
+		s = shared / all
+	}
+	if least := min(a.weight, b.weight); least > leastWeight {
+		s = max(s, 0.75*shared/2/least)
+	}
+	if max(len(a.glued), len(b.glued)) <= 60 {
+		s = max(s, ratio(a.glued, b.glued))
+	}
+	return min(s, 1)
+}
+
+const (
+	leastWeight = 5  // of a text that may be a part of another one: one word in 150, or several
+	mostRest    = 12 // words of a text that are compared with others that are not equal
+)
+
+// sharedWords returns the weight of the words that two texts have in common, of both texts together.
+func (c *column) sharedWords(a, b *value) (shared float64) {
+	var restA, restB [mostRest]int32
+	inA, inB := 0, 0
+	for i, j := 0, 0; i < len(a.words) || j < len(b.words); {
+		switch {
+		case j == len(b.words) || i < len(a.words) && a.words[i] < b.words[j]:
+			if inA < mostRest {
+				restA[inA] = a.words[i]
+				inA++
+			}
+			i++
+		case i == len(a.words) || a.words[i] > b.words[j]:
+			if inB < mostRest {
+				restB[inB] = b.words[j]
+				inB++
+			}
+			j++
+		default:
+			shared += 2 * c.weight[a.words[i]]
+			i++
+			j++
+		}
+	}
+	for _, x := range restA[:inA] {
+		best, at := 0.0, -1
+		for k, y := range restB[:inB] {
+			if y < 0 {
+				continue
+			}
+			if s := alike(c.words[x], c.words[y]); s > best {
+				best, at = s, k
+			}
+		}
+		if at >= 0 {
+			shared += float64(best * (c.weight[x] + c.weight[restB[at]]))
+			restB[at] = -1
+		}
+	}
+	return shared
+}

@@ -1,0 +1,240 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup/internal/parallel"
+)
+
+// This file is the way through: columns, pairs, weights, groups.
+
+// A Table is what is linked. Its rows stand in an order of their own, by their content, so that nothing depends on the order in which they were given.
+type Table struct {
+	columns []*column
+	rows    int
+	given   []int32 // of each row, its number as it was given
+	copies  []int32 // of each row, the first row that is equal to it
+}
+
+// A Pair is a pair of rows that was compared.
+type Pair struct {
+	A, B   int32   // by their numbers as given, A before B
+	Odds   float64 // logarithm of the odds that they are about the same thing
+	levels []int8  // by column; -1 if one of them has no value
+}
+
+// A Result is what was found.
+type Result struct {
+	Pairs  []Pair  // whose odds are at least the threshold
+	Groups []int32 // of each row, the first row of its group
+	table  *Table
+	model  *model
+	places []int32 // of each row as given, its number in the table
+}
+
+// Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds from which on a pair is
+// reported.
+func Link(ctx context.Context, names []string, cells [][]string, rows int, threshold float64) (*Result, error) {
+	t := newTable(names, cells, rows)
+	r := &Result{table: t, Groups: make([]int32, rows), places: make([]int32, rows)}
+	for row, given := range t.given {
+		r.places[given] = int32(row)
+		r.Groups[given] = given
+	}
+	if rows < 2 || len(t.columns) == 0 {
+		return r, ctx.Err()
+	}
+	var firsts, repeated []int32
+	for row := range t.rows {
+		if first := t.copies[row]; int(first) == row {
+			firsts = append(firsts, first)
+		} else if len(repeated) == 0 || t.copies[repeated[len(repeated)-1]] != first {
+			repeated = append(repeated, int32(row)) // one of each kind
+		}
+	}
+	pairs := t.candidates(firsts)
+	for _, row := range repeated {
+		pairs = append(pairs, Pair{A: t.copies[row], B: row})
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.compare(pairs)
+	var err error
+	if r.model, err = t.fit(ctx, pairs); err != nil {
+		return nil, err
+	}
+	r.take(pairs, threshold)
+	return r, nil
+}
+
+// newTable puts the rows in their order and reads the columns.
+func newTable(names []string, cells [][]string, rows int) *Table {
+	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows)}
+	hashes := make([]xxh3.Uint128, rows)
+	whole := make([]string, rows)
+	parallel.ChunksOf(1000, rows, func(_, from, to int) {
+		var key []byte
+		for row := from; row < to; row++ {
+			var all []string
+			key = key[:0]
+			for n := range cells {
+				cell := plain(cells[n][row])
+				key = append(append(key, cell...), 0)
+				if cell != "" {
+					all = append(all, cells[n][row])
+				}
+			}
+			hashes[row], whole[row] = xxh3.Hash128(key), strings.Join(all, " ")
+		}
+	})
+	for row := range t.given {
+		t.given[row] = int32(row)
+	}
+	slices.SortFunc(t.given, func(i, j int32) int {
+		a, b := hashes[i], hashes[j]
+		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), cmp.Compare(i, j))
+	})
+	for row, given := range t.given {
+		t.copies[row] = int32(row)
+		if row > 0 && hashes[given] == hashes[t.given[row-1]] && whole[given] != "" { // rows without values are not like each other
+			t.copies[row] = t.copies[row-1]
+		}
+	}
+	t.columns = make([]*column, len(names)+1)
+	parallel.Each(len(t.columns), func(n int) {
+		name, from := "", whole
+		if n < len(names) {
+			name, from = names[n], cells[n]
+		}
+		inOrder := make([]string, rows)
+		for row, given := range t.given {
+			inOrder[row] = from[given]
+		}
+		t.columns[n] = newColumn(name, inOrder)
+	})
+	all := t.columns[len(names)]
+	all.whole, all.kind = true, texts
+	t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.filled == 0 })
+	return t
+}
+
+// compare sets the levels of pairs.
+func (t *Table) compare(pairs []Pair) {
+	width := len(t.columns)
+	all := make([]int8, width*len(pairs))
+	parallel.ChunksOf(500, len(pairs), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			p := &pairs[i]
+			p.levels = all[i*width : (i+1)*width : (i+1)*width]
+			for n, c := range t.columns {
+				p.levels[n] = -1
+				if a, b := c.of[p.A], c.of[p.B]; a >= 0 && b >= 0 {
+					p.levels[n] = int8(c.agreement(a, b))
+				}
+			}
+		}
+	})
+}
+
+// take takes the pairs and groups, by the numbers as given. Equal rows are in one group if the first two of them are.
+func (r *Result) take(pairs []Pair, threshold float64) {
+	t := r.table
+	of := t.groups(pairs, threshold)
+	least := make([]int32, t.rows) // of each group, its first row as given
+	for row := range least {
+		least[row] = int32(t.rows)
+	}
+	apart := make(map[int32]bool) // the first ones of equal rows that are no match of each other
+	for _, p := range pairs {
+		if t.copies[p.A] == t.copies[p.B] && p.Odds < threshold {
+			apart[p.A] = true
+		}
+	}
+	group := func(row int32) int32 {
+		if first := t.copies[row]; !apart[first] {
+			return of[first]
+		}
+		return of[row]
+	}
+	for row := range int32(t.rows) {
+		g := group(row)
+		least[g] = min(least[g], t.given[row])
+	}
+	for row := range int32(t.rows) {
+		r.Groups[t.given[row]] = least[group(row)]
+	}
+	for _, p := range pairs {
+		switch {
+		case p.Odds < threshold:
+		case t.copies[p.A] != t.copies[p.B]:
+			r.Pairs = append(r.Pairs, r.named(p))
+		default: // of each of the equal rows and the first one
+			for b := p.B; int(b) < t.rows && t.copies[b] == p.A; b++ {
+				p.B = b
+				r.Pairs = append(r.Pairs, r.named(p))
+			}
+		}
+	}
+	slices.SortFunc(r.Pairs, func(p, q Pair) int { return cmp.Or(cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B)) })
+}
+
+// named returns a pair with the numbers as given.
+func (r *Result) named(p Pair) Pair {
+	a, b := r.table.given[p.A], r.table.given[p.B]
+	p.A, p.B = min(a, b), max(a, b)
+	return p
+}
+
+// An Evidence is what a column says about a pair.
+type Evidence struct {
+	Column string // "" for the row as a whole
+	Kind   string
+	Level  int // from 0, different, to Most, equal; -1 if a value is missing
+	Most   int
+	Adds   float64 // to the log odds
+}
+
+// Name returns the name of the level.
+func (e *Evidence) Name() string {
+	switch {
+	case e.Level < 0:
+		return "missing"
+	case e.Level == e.Most:
+		return "equal"
+	case e.Level == 0:
+		return "different"
+	}
+	return [...]string{"somewhat similar", "similar", "nearly equal"}[(3*e.Level-1)/e.Most]
+}
+
+// Explain returns what each column says about two rows, by their numbers as given, and what does not come from a column: how rare matches are, and how often other
+// rows have as much in common without being matches. The sum of all is the log odds.
+func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
+	if r.model == nil {
+		return nil, 0
+	}
+	t, m := r.table, r.model
+	pairs := []Pair{{A: r.places[a], B: r.places[b]}}
+	t.compare(pairs)
+	p := &pairs[0]
+	odds := oddsOf(t.logs(m, p))
+	constant = odds
+	for n, c := range t.columns {
+		e := Evidence{Column: c.name, Kind: Kinds[c.kind], Level: int(p.levels[n]), Most: equal}
+		if c.whole {
+			e.Most = levels - 1
+		}
+		if e.Level >= 0 {
+			e.Adds = float64(m.worth * (t.log(m, matches, n, e.Level, p) - t.log(m, random, n, e.Level, p)))
+		}
+		constant -= e.Adds
+		columns = append(columns, e)
+	}
+	return columns, constant
+}

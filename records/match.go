@@ -1,0 +1,154 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/records/internal/link"
+)
+
+// This file finds rows of a table that are about the same thing. Package internal/link does the work.
+
+// MatchOptions are the settings of [Match]. The zero value is right for most tables.
+type MatchOptions struct {
+	// Columns are the columns that are compared; nil means all. Leave out columns that say where a row is from, and ids.
+	Columns []string
+
+	// Probability is the smallest probability of a match, above 0 and below 1; 0 means 0.5.
+	Probability float64
+}
+
+// Match finds the rows of a table that are about the same thing: a person, a product, a publication. It needs no labels and no settings.
+//
+// What a column is (text, number, date, code) is found from its values, and so is how much it says: two rows that agree on a rare surname have more in common
+// than two in the same state. A missing value says nothing. The weights are those of Fellegi and Sunter (1969), learned from the table by EM (Winkler 1988).
+// It deviates from these in three ways: rows that have only some columns in common, such as the articles in one issue of a journal, are a class of their own;
+// the row as a whole is compared like one more column; and because columns depend on each other, all of them together count as no more than four independent ones.
+//
+// So what is found depends on the whole table: a pair may be a match in one table and none in another. The order of the rows changes nothing, nor does the
+// number of processors or the platform. Values are compared without case, accents and punctuation, and may be any bytes. With fewer than about a hundred
+// rows there is little to learn from.
+//
+// Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together; others are missed. The rows and
+// some 50 pairs of each are in memory, and time grows in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
+// or if ctx ends.
+func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {
+	p := o.Probability
+	if p == 0 {
+		p = 0.5
+	}
+	if !(p > 0 && p < 1) {
+		return nil, fmt.Errorf("records: probability %g: must be above 0 and below 1", o.Probability)
+	}
+	if len(rows) > math.MaxInt32 {
+		return nil, errors.New("records: too many rows")
+	}
+	all := map[string]bool{}
+	for _, row := range rows {
+		for name := range row {
+			all[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(all))
+	if o.Columns != nil {
+		for _, name := range o.Columns {
+			if !all[name] && len(rows) > 0 {
+				return nil, fmt.Errorf("records: there is no column %q; the columns are %q", name, names)
+			}
+		}
+		names = slices.Compact(slices.Sorted(slices.Values(o.Columns)))
+	}
+	cells := make([][]string, len(names))
+	for n, name := range names {
+		cells[n] = make([]string, len(rows))
+		for i, row := range rows {
+			cells[n][i] = row[name]
+		}
+	}
+	result, err := link.Link(ctx, names, cells, len(rows), exact.Ln(p/(1-p)))
+	if err != nil {
+		return nil, err
+	}
+	m := &Matches{result: result, rows: len(rows)}
+	for _, pair := range result.Pairs {
+		m.Pairs = append(m.Pairs, neardup.Pair[int]{A: int(pair.A), B: int(pair.B), Probability: probabilityOf(pair.Odds)})
+	}
+	members := map[int32][]int{}
+	for row, first := range result.Groups {
+		members[first] = append(members[first], row)
+	}
+	for _, first := range slices.Sorted(maps.Keys(members)) {
+		if len(members[first]) > 1 {
+			m.Groups = append(m.Groups, members[first])
+		}
+	}
+	return m, nil
+}
+
+// probabilityOf returns the probability with the logarithm of the odds.
+func probabilityOf(odds float64) float64 { return 1 / (1 + exact.Exp(min(max(-odds, -700), 700))) }
+
+// Matches are what [Match] has found. Rows are known by their positions.
+type Matches struct {
+	// Pairs are the pairs of rows with at least the probability, in the order of their positions. Only A, B and Probability are set. Of rows that are equal, the
+	// first one stands for all: each of the others is in one pair, with that.
+	Pairs []neardup.Pair[int]
+
+	// Groups are the groups of two or more rows, in the order of their first members; each has its members in order. A row is in one group at most. Two groups are
+	// joined if the log odds of all pairs between them add up to more than 0, so a group may have pairs that are not in Pairs, and one doubtful pair joins no large
+	// groups.
+	Groups [][]int
+
+	result *link.Result
+	rows   int
+}
+
+// Wrong returns how many of the pairs are expected to be no matches: the sum of 1 minus their probabilities.
+func (m *Matches) Wrong() (n float64) {
+	for _, p := range m.Pairs {
+		n += 1 - p.Probability
+	}
+	return n
+}
+
+// An Evidence is what one column says about a pair of rows.
+type Evidence struct {
+	Column string // "" for the row as a whole, and for what comes from no column
+	Kind   string // text, number, date or code, as found from the values; "" for what comes from no column
+	Level  string // equal, nearly equal, similar, somewhat similar, different, or missing
+	Adds   float64
+}
+
+// Explain returns what each column says about the rows at two positions, whether they are a pair or not, and the probability that they match. What the columns add, and
+// the last Evidence, which has no column, are the logarithm of the odds: the last one is how rare matches are in the table, less what rows that are no
+// matches have in common. It panics if a position is out of range.
+func (m *Matches) Explain(a, b int) (evidence []Evidence, probability float64) {
+	if a < 0 || b < 0 || a >= m.rows || b >= m.rows {
+		panic(fmt.Sprintf("records: rows %d and %d of %d", a, b, m.rows))
+	}
+	columns, odds := m.result.Explain(a, b)
+	constant := odds
+	for _, c := range columns {
+		evidence = append(evidence, Evidence{c.Column, c.Kind, c.Name(), c.Adds})
+		odds += c.Adds
+	}
+	return append(evidence, Evidence{Adds: constant}), probabilityOf(odds)
+}
+
+// String returns the evidence on a line.
+func (e Evidence) String() string {
+	switch {
+	case e.Kind == "":
+		return fmt.Sprintf("%+.2f  rare matches, and rows like them", e.Adds)
+	case e.Column == "":
+		return fmt.Sprintf("%+.2f  the row as a whole: %s", e.Adds, e.Level)
+	}
+	return fmt.Sprintf("%+.2f  %s (%s): %s", e.Adds, strings.TrimSpace(e.Column), e.Kind, e.Level)
+}
