@@ -550,3 +550,13 @@ func (r *extractor) isMarked(pos int) bool {
 	})
 	return i < len(r.marked) && r.marked[i].start <= pos
 }
+
+// fieldToken takes one feature of the current field. It always goes on.
+func (r *extractor) fieldToken(t Token) bool {
+	if r.field.Named {
+		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
+		t.Text = lex.String(r.named)
+	}
+	r.occurrence(r.own(t), r.weight)
+	return true
+}

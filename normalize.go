@@ -7,7 +7,6 @@ import (
 
 	"github.com/neardup/neardup/internal/clean"
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file has what happens to a text before it is cut into tokens: the Normalizer, and the lines that many documents
@@ -167,7 +166,7 @@ func (b *BoilerplateBuilder) Add(text string) {
 	for len(text) > 0 {
 		piece := text[:min(len(text), maxPiece)]
 		text = text[len(piece):]
-		lines.Write(lex.Bytes(piece), false)
+		lines.Write([]byte(piece), false)
 	}
 	lines.Write(nil, true)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/values"
 )
 
@@ -131,16 +130,6 @@ func (r *extractor) readField(field *Field, value string) {
 			}
 		}
 	}
-}
-
-// fieldToken takes one feature of the current field. It always goes on.
-func (r *extractor) fieldToken(t Token) bool {
-	if r.field.Named {
-		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
-		t.Text = lex.String(r.named)
-	}
-	r.occurrence(r.own(t), r.weight)
-	return true
 }
 
 // splitter returns the tokenizer for the values, or nil if they stay whole. texts is the Tokenizer

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/records/internal/link"
 )
 
@@ -50,20 +49,9 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 	if len(rows) > math.MaxInt32 {
 		return nil, errors.New("records: too many rows")
 	}
-	all := map[string]bool{}
-	for _, row := range rows {
-		for name := range row {
-			all[name] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(all))
-	if o.Columns != nil {
-		for _, name := range o.Columns {
-			if !all[name] && len(rows) > 0 {
-				return nil, fmt.Errorf("records: there is no column %q; the columns are %q", name, names)
-			}
-		}
-		names = slices.Compact(slices.Sorted(slices.Values(o.Columns)))
+	names, err := columnsIn(rows, o.Columns)
+	if err != nil {
+		return nil, err
 	}
 	cells := make([][]string, len(names))
 	for n, name := range names {
@@ -72,13 +60,13 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 			cells[n][i] = row[name]
 		}
 	}
-	result, err := link.Link(ctx, names, cells, len(rows), exact.Ln(p/(1-p)))
+	result, err := link.Link(ctx, names, cells, len(rows), link.OddsOf(p))
 	if err != nil {
 		return nil, err
 	}
 	m := &Matches{result: result, rows: len(rows)}
 	for _, pair := range result.Pairs {
-		m.Pairs = append(m.Pairs, neardup.Pair[int]{A: int(pair.A), B: int(pair.B), Probability: probabilityOf(pair.Odds)})
+		m.Pairs = append(m.Pairs, neardup.Pair[int]{A: int(pair.A), B: int(pair.B), Probability: link.ProbabilityOf(pair.Odds)})
 	}
 	members := map[int32][]int{}
 	for row, first := range result.Groups {
@@ -92,8 +80,25 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 	return m, nil
 }
 
-// probabilityOf returns the probability with the logarithm of the odds.
-func probabilityOf(odds float64) float64 { return 1 / (1 + exact.Exp(min(max(-odds, -700), 700))) }
+// columnsIn returns the columns that are wanted, in order; nil for all that the rows have.
+func columnsIn(rows []neardup.Record, wanted []string) ([]string, error) {
+	all := map[string]bool{}
+	for _, row := range rows {
+		for name := range row {
+			all[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(all))
+	if wanted == nil {
+		return names, nil
+	}
+	for _, name := range wanted {
+		if !all[name] && len(rows) > 0 {
+			return nil, fmt.Errorf("records: there is no column %q; the columns are %q", name, names)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(wanted))), nil
+}
 
 // Matches are what [Match] has found. Rows are known by their positions.
 type Matches struct {
@@ -139,7 +144,7 @@ func (m *Matches) Explain(a, b int) (evidence []Evidence, probability float64) {
 		evidence = append(evidence, Evidence{c.Column, c.Kind, c.Name(), c.Adds})
 		odds += c.Adds
 	}
-	return append(evidence, Evidence{Adds: constant}), probabilityOf(odds)
+	return append(evidence, Evidence{Adds: constant}), link.ProbabilityOf(odds)
 }
 
 // String returns the evidence on a line.

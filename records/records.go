@@ -31,7 +31,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/values"
 )
 
 // ParseField returns the field for a column. options is a list such as
@@ -75,7 +74,7 @@ func set(f *neardup.Field, option string) (kind string, err error) {
 		return "weight", setWeight(f, value)
 	case key == "phone":
 		f.Form, f.Country = neardup.PhoneValue, value
-		if valued && (value == "" || values.CountDigits(value) != len(value)) {
+		if valued && (value == "" || strings.Trim(value, "0123456789") != "") {
 			return "", fmt.Errorf("country code %q is not a number", format.Clip(value))
 		}
 		return "form", nil

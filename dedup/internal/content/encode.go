@@ -7,7 +7,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
 )
@@ -102,7 +101,7 @@ func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) 
 // the file has the error.
 func (c *Content) signatures() (set signature.Set) {
 	has := c.form.signed()
-	if c.readSigned(func(b string) { set = signature.Decode(has, lex.Bytes(b)) }); !c.HasFeatures() {
+	if c.readSigned(func(b string) { set = signature.Decode(has, []byte(b)) }); !c.HasFeatures() {
 		return signature.Set{}
 	}
 	return set

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file chooses the pairs that are compared. A row has parts: its values, and the words of texts. Two rows are compared if they share a part that few rows
@@ -45,7 +43,7 @@ func (t *Table) candidates(rows []int32) []Pair {
 		})
 	}
 	postings := make([][]posting, len(rows))
-	parallel.ChunksOf(500, len(rows), func(_, from, to int) {
+	inChunks(500, len(rows), func(from, to int) {
 		for i := from; i < to; i++ {
 			for k := range parts[i] {
 				parts[i][k].rows = counts[parts[i][k].key]

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/neardup/neardup/internal/exact"
 )
 
 // This file finds what a column is from its values, and says at which level two of them agree. A value that is missing agrees at no level: it says nothing.
@@ -56,55 +54,23 @@ type column struct {
 // newColumn reads the cells of a column.
 func newColumn(name string, cells []string) *column {
 	c := &column{name: name, of: make([]int32, len(cells))}
-	valueOf, wordOf := map[string]int32{}, map[string]int32{}
-	var rows []int32 // that have a word
+	known, words := map[string]int32{}, map[string]int32{}
 	numeric, dated, digits := 0, 0, 0
 	for row, cell := range cells {
-		text := plain(cell)
-		if text == "" {
-			c.of[row] = -1
+		n := c.intern(cell, known, words)
+		if c.of[row] = n; n < 0 {
 			continue
 		}
-		number, isNumber := numberOf(cell)
-		key := text
-		if isNumber { // 1.5 and 15 are plain alike
-			key = text + "\x00" + strconv.FormatFloat(number, 'g', -1, 64)
-		}
-		n, isKnown := valueOf[key]
-		if !isKnown {
-			n = int32(len(c.values))
-			valueOf[key] = n
-			v := value{plain: text, glued: strings.ReplaceAll(text, " ", ""), number: math.NaN()}
-			if isNumber {
-				v.number = number
-			}
-			for _, w := range words(text) {
-				id, isKnown := wordOf[w]
-				if !isKnown {
-					id = int32(len(c.words))
-					wordOf[w] = id
-					c.words, rows = append(c.words, w), append(rows, 0)
-				}
-				v.words = append(v.words, id)
-			}
-			slices.Sort(v.words)
-			v.words = slices.Compact(v.words)
-			c.values = append(c.values, v)
-		}
-		c.of[row] = n
 		c.filled++
 		v := &c.values[n]
 		v.count++
-		for _, w := range v.words {
-			rows[w]++
-		}
-		if isNumber {
+		if !math.IsNaN(v.number) {
 			numeric++
 		}
 		if isDate(cell) {
 			dated++
 		}
-		if 2*countDigits(text) >= len(v.glued) {
+		if 2*countDigits(v.plain) >= len(v.glued) {
 			digits++
 		}
 	}
@@ -117,18 +83,62 @@ func newColumn(name string, cells []string) *column {
 	case digits > most:
 		c.kind = codes
 	}
+	c.weigh()
+	return c
+}
+
+// intern returns the number of the value in a cell, or -1 if there is none. known and words have the numbers of values and words.
+func (c *column) intern(cell string, known, numbered map[string]int32) int32 {
+	text := plain(cell)
+	if text == "" {
+		return -1
+	}
+	v := value{plain: text, number: math.NaN()}
+	key := text
+	if x, ok := numberOf(cell); ok { // 1.5 and 15 are plain alike
+		v.number = x
+		key = text + "\x00" + strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	if n, ok := known[key]; ok {
+		return n
+	}
+	v.glued = strings.ReplaceAll(text, " ", "")
+	for _, w := range words(text) {
+		id, ok := numbered[w]
+		if !ok {
+			id = int32(len(c.words))
+			numbered[w] = id
+			c.words = append(c.words, w)
+		}
+		v.words = append(v.words, id)
+	}
+	slices.Sort(v.words)
+	v.words = slices.Compact(v.words)
+	n := int32(len(c.values))
+	known[key] = n
+	c.values = append(c.values, v)
+	return n
+}
+
+// weigh sets how rare words and values are.
+func (c *column) weigh() {
+	rows := make([]int32, len(c.words))
+	for i := range c.values {
+		for _, w := range c.values[i].words {
+			rows[w] += c.values[i].count
+		}
+	}
 	c.weight = make([]float64, len(rows))
 	for w, n := range rows {
-		c.weight[w] = exact.Ln(float64(c.filled+1) / float64(n))
+		c.weight[w] = ln(float64(c.filled+1) / float64(n))
 	}
 	for i := range c.values {
 		v := &c.values[i]
-		v.chance = exact.Ln(max(float64(v.count)-1, 0.5) / float64(c.filled))
+		v.chance = ln(max(float64(v.count)-1, 0.5) / float64(c.filled))
 		for _, w := range v.words {
 			v.weight += c.weight[w]
 		}
 	}
-	return c
 }
 
 // isCode reports whether numbers are rather names of something: many different integers of one length that are not years.
@@ -216,15 +226,11 @@ func (c *column) agreement(i, j int32) int {
 	case numbers:
 		return numbersAgree(a, b)
 	case dates, codes:
-		switch d := edits(a.glued, b.glued, 3); {
-		case d <= 1:
-			return 3
-		case d == 2:
-			return 2
-		case d == 3 && len(a.glued) >= 8:
-			return 1
+		d := edits(a.glued, b.glued, 3)
+		if d == 3 && len(a.glued) < 8 {
+			return 0
 		}
-		return 0
+		return min(4-d, 3)
 	}
 	switch s := c.similarity(a, b); {
 	case s >= 0.9:

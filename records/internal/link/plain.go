@@ -12,64 +12,71 @@ import (
 // spelled has letters that have no decomposition, as they are written without them.
 var spelled = map[rune]string{'ß': "ss", 'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'æ': "ae", 'œ': "oe", 'ı': "i", 'ħ': "h"}
 
-// plain returns a value without case, marks and punctuation. An apostrophe or a point between letters disappears; everything else that is no letter
-// and no digit is a space.
+// plain returns a value without case, marks and punctuation. An apostrophe disappears; everything else that is no letter and no digit is a space.
 func plain(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	space := false
-	write := func(r rune) {
-		if space && b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		space = false
-		b.WriteRune(r)
-	}
-	var one func(r rune)
-	one = func(r rune) {
-		if r < utf8.RuneSelf {
-			switch {
-			case r >= 'A' && r <= 'Z':
-				write(r + 'a' - 'A')
-			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-				write(r)
-			case r == '\'':
-			default:
-				space = true
-			}
-			return
-		}
-		if r == '’' || ucd.CombiningClass(r) != 0 {
-			return
-		}
-		if f := ucd.Fold(r); f != r {
-			one(f)
-			return
-		}
-		if text, ok := spelled[r]; ok {
-			for _, x := range text {
-				write(x)
-			}
-			return
-		}
-		if parts := ucd.Decompose(r, ucd.NFKC); parts != "" {
-			for _, x := range parts {
-				if x != r {
-					one(x)
-				}
-			}
-			return
-		}
-		if ucd.Props(r)&ucd.ClassMask == ucd.Separator {
-			space = true
-			return
-		}
-		write(r)
-	}
+	var w writer
+	w.to.Grow(len(s))
 	for _, r := range s {
-		one(r)
+		w.add(r)
 	}
-	return b.String()
+	return w.to.String()
+}
+
+// A writer writes a plain value.
+type writer struct {
+	to    strings.Builder
+	space bool // before the next character
+}
+
+// write writes a character that is plain.
+func (w *writer) write(r rune) {
+	if w.space && w.to.Len() > 0 {
+		w.to.WriteByte(' ')
+	}
+	w.space = false
+	w.to.WriteRune(r)
+}
+
+// add writes any character plainly.
+func (w *writer) add(r rune) {
+	switch {
+	case r >= 'A' && r <= 'Z':
+		w.write(r + 'a' - 'A')
+	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		w.write(r)
+	case r == '\'' || r == '’':
+	case r < utf8.RuneSelf:
+		w.space = true
+	default:
+		w.addOther(r)
+	}
+}
+
+// addOther writes a character that is not ASCII.
+func (w *writer) addOther(r rune) {
+	if f := ucd.Fold(r); f != r {
+		w.add(f)
+		return
+	}
+	if text, ok := spelled[r]; ok {
+		w.to.Grow(len(text))
+		for _, x := range text {
+			w.write(x)
+		}
+		return
+	}
+	parts := ucd.Decompose(r, ucd.NFKC)
+	switch {
+	case ucd.CombiningClass(r) != 0:
+	case parts != "" && parts != string(r):
+		for _, x := range parts {
+			w.add(x)
+		}
+	case ucd.Props(r)&ucd.ClassMask == ucd.Separator:
+		w.space = true
+	default:
+		w.write(r)
+	}
 }
 
 // isHan reports whether a character is a word of its own.

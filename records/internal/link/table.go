@@ -78,7 +78,7 @@ func newTable(names []string, cells [][]string, rows int) *Table {
 	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows)}
 	hashes := make([]xxh3.Uint128, rows)
 	whole := make([]string, rows)
-	parallel.ChunksOf(1000, rows, func(_, from, to int) {
+	inChunks(1000, rows, func(from, to int) {
 		var key []byte
 		for row := from; row < to; row++ {
 			var all []string
@@ -124,11 +124,16 @@ func newTable(names []string, cells [][]string, rows int) *Table {
 	return t
 }
 
+// inChunks calls do for pieces of n things, on all processors.
+func inChunks(size, n int, do func(from, to int)) {
+	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
+}
+
 // compare sets the levels of pairs.
 func (t *Table) compare(pairs []Pair) {
 	width := len(t.columns)
 	all := make([]int8, width*len(pairs))
-	parallel.ChunksOf(500, len(pairs), func(_, from, to int) {
+	inChunks(500, len(pairs), func(from, to int) {
 		for i := from; i < to; i++ {
 			p := &pairs[i]
 			p.levels = all[i*width : (i+1)*width : (i+1)*width]

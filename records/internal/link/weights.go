@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file learns how much each level of agreement says, by EM over the candidates. There are three classes of pairs:
@@ -55,7 +54,7 @@ func (t *Table) fit(ctx context.Context, pairs []Pair) (*model, error) {
 	shares := make([][classes]float64, len(pairs))
 	for range rounds {
 		m.takeLogs()
-		parallel.ChunksOf(2000, len(pairs), func(_, from, to int) {
+		inChunks(2000, len(pairs), func(from, to int) {
 			for i := from; i < to; i++ {
 				shares[i] = shared(t.logs(m, &pairs[i]))
 			}
@@ -74,13 +73,20 @@ func (t *Table) fit(ctx context.Context, pairs []Pair) (*model, error) {
 		}
 	}
 	m.takeLogs()
-	parallel.ChunksOf(2000, len(pairs), func(_, from, to int) {
+	inChunks(2000, len(pairs), func(from, to int) {
 		for i := from; i < to; i++ {
 			pairs[i].Odds = oddsOf(t.logs(m, &pairs[i]))
 		}
 	})
 	return m, nil
 }
+
+// ln is the natural logarithm, the same on every platform.
+func ln(x float64) float64 { return exact.Ln(x) }
+
+// OddsOf returns the logarithm of the odds of a probability, and ProbabilityOf the probability.
+func OddsOf(probability float64) float64 { return ln(probability / (1 - probability)) }
+func ProbabilityOf(odds float64) float64 { return 1 / (1 + exact.Exp(min(max(-odds, -700), 700))) }
 
 // all returns the number of pairs of rows.
 func (t *Table) all() float64 { return float64(t.rows) * float64(t.rows-1) / 2 }
@@ -149,12 +155,12 @@ func (t *Table) sample(to [][levels]float64) {
 
 func (m *model) takeLogs() {
 	for class, x := range m.priors {
-		m.prior[class] = exact.Ln(x)
+		m.prior[class] = ln(x)
 	}
 	for class := range m.levels {
 		for n := range m.levels[class] {
 			for l, x := range m.levels[class][n] {
-				m.logs[class][n][l] = exact.Ln(x)
+				m.logs[class][n][l] = ln(x)
 			}
 		}
 	}
@@ -190,7 +196,7 @@ func shared(logs [classes]float64) (shares [classes]float64) {
 // oddsOf returns the logarithm of the odds of a match.
 func oddsOf(logs [classes]float64) float64 {
 	most, least := max(logs[siblings], logs[random]), min(logs[siblings], logs[random])
-	return logs[matches] - most - exact.Ln(1+exact.Exp(least-most))
+	return logs[matches] - most - ln(1+exact.Exp(least-most))
 }
 
 // log returns the logarithm of the share of a level of a column.
@@ -242,7 +248,7 @@ func (m *model) limit() {
 	expected := func(class int) (sum float64) {
 		for n := range m.levels[class] {
 			for l, x := range m.levels[class][n] {
-				sum += float64(x * exact.Ln(m.levels[matches][n][l]/m.levels[random][n][l]))
+				sum += float64(x * ln(m.levels[matches][n][l]/m.levels[random][n][l]))
 			}
 		}
 		return sum
