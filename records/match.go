@@ -128,7 +128,9 @@ type Evidence struct {
 	Column string // "" for the row as a whole, and for what comes from no column
 	Kind   string // text, number, date or code, as found from the values; "" for what comes from no column
 	Level  string // equal, nearly equal, similar, somewhat similar, different, or missing
-	Adds   float64
+
+	Similarity float64 // of a text, and of the row as a whole: from 0 to 1, the share of the words in common, by how rare they are
+	Adds       float64 // to the logarithm of the odds
 }
 
 // Explain returns what each column says about the rows at two positions, whether they are a pair or not, and the probability that they match. What the columns add, and
@@ -141,7 +143,7 @@ func (m *Matches) Explain(a, b int) (evidence []Evidence, probability float64) {
 	columns, odds := m.result.Explain(a, b)
 	constant := odds
 	for _, c := range columns {
-		evidence = append(evidence, Evidence{c.Column, c.Kind, c.Name(), c.Adds})
+		evidence = append(evidence, Evidence{c.Column, c.Kind, c.Name(), c.Similarity, c.Adds})
 		odds += c.Adds
 	}
 	return append(evidence, Evidence{Adds: constant}), link.ProbabilityOf(odds)

@@ -58,6 +58,7 @@ func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
 type recordsCommand struct {
 	inputFlags
 	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program chooses one from the columns and prints it."`
+	Learn  bool   `group:"method" help:"Learn from the table how much each column says, without labels, as record linkage does. It finds more, and fewer false positives, in tables of a hundred rows or more. What is said of two rows then depends on the whole table."`
 	outputFlags
 	groupFlags
 	runFlags
@@ -66,8 +67,13 @@ type recordsCommand struct {
 // Run finds near-duplicates among rows.
 func (c *recordsCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, schema: c.Schema}
+	for _, name := range []string{"schema", "similarity", "kinds", "linkage", "bias", "normalize"} {
+		if _, isGiven := of.given[name]; isGiven && c.Learn {
+			return usageError{fmt.Errorf("--learn and --%s cannot be used together", name)}
+		}
+	}
 	return of.run(f, func(o *options.Options) error {
-		o.Cols.IsRecord, o.Cols.All = true, true
+		o.Cols.IsRecord, o.Cols.All, o.Learn = true, true, c.Learn
 		return nil
 	})
 }

@@ -63,7 +63,7 @@ func (c *call) learnSchema() error {
 	if c.o.Fields = schema.fields(); len(c.o.Fields) == 0 {
 		return errors.New("the records have no columns to compare")
 	}
-	if !schema.said {
+	if !schema.said && !c.o.Learn {
 		fmt.Fprintf(c.Log.Notes, "neardup: columns are compared by this schema; to change it, edit it and pass it with --schema: %s\n", schema)
 	}
 	return nil

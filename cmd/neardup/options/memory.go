@@ -32,5 +32,11 @@ func MachineMemory() float64 { return float64(textfile.Machine()) }
 // pairBytes is what a pair takes while a list grows: 32 bytes in the old list, and a quarter more in the new one.
 const pairBytes = 72
 
+// rowBytes is what a row and its pairs take while they are linked: 4.6 kB of a table of persons with five columns, and 8.7 kB of songs.
+const rowBytes = 10_000
+
+// MostRows returns how many rows are linked at most.
+func MostRows(memory int64) int { return int(textfile.Budget(memory) / rowBytes) }
+
 // MostListed returns how many pairs are listed at most: half of the memory is for them.
 func MostListed(memory int64) int { return int(textfile.Budget(memory) / 2 / pairBytes) }

@@ -31,6 +31,7 @@ type Options struct {
 	Command   []byte   // with Shard, the flags as JSON, for the command merge
 	PartFiles []string // of shards, which the call reads or writes
 	Estimate  bool     // only report what the call would cost
+	Learn     bool     // rows are compared by what the table says of its columns (records.Match)
 	Given     Given    // with the method given
 	Set       []string // the flags that were given and count for all calls on these inputs, as --name=value
 }

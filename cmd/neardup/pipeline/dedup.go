@@ -126,6 +126,14 @@ func (c *call) group(wantPairs bool) (g *group.Groups, engine group.Engine, err 
 	switch {
 	case c.parts != nil:
 		return c.parts.Group(c.Corpus, o, c.fp, wantPairs)
+	case o.Learn:
+		e := group.NewLinked(c.Corpus, o)
+		if err := cmp.Or(c.load(nil, e.Take), e.Finish()); err != nil {
+			return nil, nil, err
+		}
+		defer c.comparing()()
+		g, err = e.Group(wantPairs)
+		return g, e, err
 	case o.Method.IsExact():
 		e, err := group.NewExact(c.Corpus, o, c.fp)
 		if err != nil {

@@ -202,7 +202,9 @@ type Evidence struct {
 	Kind   string
 	Level  int // from 0, different, to Most, equal; -1 if a value is missing
 	Most   int
-	Adds   float64 // to the log odds
+
+	Similarity float64 // of texts, and of the row as a whole
+	Adds       float64 // to the log odds
 }
 
 // Name returns the name of the level.
@@ -236,6 +238,9 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 			e.Most = levels - 1
 		}
 		if e.Level >= 0 {
+			if a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]; c.kind == texts {
+				e.Similarity = c.similarity(a, b)
+			}
 			e.Adds = float64(m.worth * (t.log(m, matches, n, e.Level, p) - t.log(m, random, n, e.Level, p)))
 		}
 		constant -= e.Adds

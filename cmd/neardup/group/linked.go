@@ -1,0 +1,177 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
+	"github.com/neardup/neardup/cmd/neardup/load"
+	"github.com/neardup/neardup/cmd/neardup/options"
+	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/records"
+)
+
+// This file has records --learn: the rows are kept as they are loaded, and records.Match finds those about the same thing.
+
+// A Linked compares the rows of a call. It is an [Engine].
+type Linked struct {
+	*load.Feed
+	corpus *corpus.Corpus
+	o      *options.Options
+	rows   []neardup.Record
+	found  *records.Matches // nil before Find
+}
+
+// NewLinked returns a Linked without rows.
+func NewLinked(c *corpus.Corpus, o *options.Options) *Linked {
+	e := &Linked{corpus: c, o: o}
+	e.Feed = load.NewFeed(func(documents <-chan []load.Taken) error {
+		for some := range documents {
+			for _, t := range some {
+				delete(t.Record, o.Cols.ID)
+				e.rows = append(e.rows, t.Record)
+			}
+		}
+		return nil
+	})
+	return e
+}
+
+// Group groups the rows once all of them have been taken.
+func (e *Linked) Group(wantPairs bool) (*Groups, error) {
+	f, err := e.Find(wantPairs)
+	if err != nil {
+		return nil, err
+	}
+	e.sayColumns()
+	return Put(e.corpus, e.o, f, wantPairs)
+}
+
+// sayColumns says what each column was taken for.
+func (e *Linked) sayColumns() {
+	if len(e.rows) < 2 {
+		return
+	}
+	var said []string
+	evidence, _ := e.found.Explain(0, 1)
+	for _, x := range evidence {
+		if x.Column != "" {
+			said = append(said, x.Column+" ("+x.Kind+")")
+		}
+	}
+	fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns are compared as what their values are: %s\n", strings.Join(said, ", "))
+}
+
+// Find implements Engine.
+func (e *Linked) Find(wantPairs bool) (*Found, error) {
+	if most := options.MostRows(e.o.Memory); len(e.rows) > most {
+		return nil, fmt.Errorf("--learn keeps all rows and their pairs in memory: at most %d rows fit in --memory, and there are %d; raise it, or leave --learn out", most, len(e.rows))
+	}
+	var err error
+	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Probability: e.threshold()}); err != nil {
+		return nil, err
+	}
+	f := &Found{}
+	if most := options.MostListed(e.o.Memory); wantPairs && len(e.found.Pairs) > most {
+		return nil, TooManyPairs(most)
+	}
+	if wantPairs {
+		for _, p := range e.found.Pairs {
+			f.Pairs = append(f.Pairs, e.pair(p.A, p.B))
+		}
+	}
+	before := better(e.corpus, &e.o.Method)
+	for _, members := range e.found.Groups {
+		root := members[0]
+		for _, i := range members[1:] {
+			if before(i, root) {
+				root = i
+			}
+		}
+		for _, i := range members {
+			f.Like = append(f.Like, e.pair(i, root))
+		}
+	}
+	return f, nil
+}
+
+// threshold returns the smallest probability of a match. A match is never certain.
+func (e *Linked) threshold() float64 { return min(e.o.Method.Probability, math.Nextafter(1, 0)) }
+
+// pair returns what is found of two rows.
+func (e *Linked) pair(i, j int) Pair {
+	evidence, probability := e.found.Explain(i, j)
+	p := Pair{I: uint32(i), J: uint32(j), Value: 1, Probability: probability, Kind: e.kind(i, j)}
+	for _, x := range evidence {
+		if x.Column == "" && x.Kind != "" {
+			p.Value = x.Similarity
+		}
+	}
+	return p
+}
+
+// kind returns how two rows differ.
+func (e *Linked) kind(i, j int) neardup.Kind {
+	if maps.Equal(e.rows[i], e.rows[j]) {
+		return neardup.Identical
+	}
+	return neardup.Revised
+}
+
+// Estimate implements Engine.
+func (e *Linked) Estimate() (dedup.Estimate, error) {
+	t := dedup.Estimate{Probability: e.o.Method.Probability, Pairs: len(e.found.Pairs), Wrong: e.found.Wrong()}
+	pairs, err := e.PairsFrom(0.01)
+	for _, p := range pairs {
+		t.Histogram[min(int(p.Probability*20), 19)]++
+		if p.Probability < t.Probability {
+			t.Missed += p.Probability
+		}
+	}
+	return t, err
+}
+
+// PairsFrom implements Engine.
+func (e *Linked) PairsFrom(least float64) ([]neardup.Pair[int], error) {
+	m, err := records.Match(context.Background(), e.rows, records.MatchOptions{Probability: least})
+	if err != nil {
+		return nil, err
+	}
+	if most := options.MostListed(e.o.Memory); len(m.Pairs) > most {
+		return nil, TooManyPairs(most)
+	}
+	for n := range m.Pairs {
+		p := &m.Pairs[n]
+		of := e.pair(p.A, p.B)
+		p.Similarity, p.Kind = of.Value, of.Kind
+	}
+	return m.Pairs, nil
+}
+
+// Explain implements Engine.
+func (e *Linked) Explain(a, b int) (dedup.Explanation, error) {
+	p := e.pair(a, b)
+	x := dedup.Explanation{Similarity: p.Value, Probability: p.Probability, Kind: p.Kind, Duplicate: p.Probability >= e.threshold(), Compared: true}
+	evidence, _ := e.found.Explain(a, b)
+	for _, of := range evidence {
+		switch {
+		case of.Kind == "":
+			x.Constant = of.Adds
+		case of.Column == "":
+			x.Evidence = append(x.Evidence, dedup.Quantity{Name: "the row as a whole: " + of.Level, Value: of.Similarity, Adds: of.Adds})
+		default:
+			x.Evidence = append(x.Evidence, dedup.Quantity{Name: of.Column + ": " + of.Level, Value: of.Similarity, Adds: of.Adds})
+		}
+	}
+	return x, nil
+}
+
+// Text implements Engine. There are no rows of earlier calls.
+func (e *Linked) Text(int) (string, error) {
+	return "", errors.New("rows of earlier runs cannot be shown")
+}

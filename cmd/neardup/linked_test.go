@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// persons writes a table of persons, every fourth of whom is in it twice with an error, and returns how many are.
+func persons(t *testing.T, path string, n int) (twice int) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, r := csv.NewWriter(file), rand.New(rand.NewPCG(4, 4))
+	name := func(kinds, letters int) string {
+		x := rand.New(rand.NewPCG(uint64(r.IntN(kinds)), uint64(letters)))
+		b := make([]byte, letters)
+		for i := range b {
+			b[i] = []string{"bdfgklmnprst", "aeiou"}[i%2][x.IntN(12-7*(i%2))]
+		}
+		return string(b)
+	}
+	w.Write([]string{"id", "first", "last", "born", "town"})
+	for i := range n {
+		row := []string{fmt.Sprint("p", i), name(60, 6), name(300, 8), fmt.Sprintf("19%02d-%02d-%02d", r.IntN(100), 1+r.IntN(12), 1+r.IntN(28)), name(30, 7)}
+		w.Write(row)
+		if i%4 == 0 {
+			last := row[2]
+			w.Write([]string{row[0] + "-again", strings.ToUpper(row[1]), last[:3] + last[4:], row[3], row[4]})
+			twice++
+		}
+	}
+	w.Flush()
+	return twice
+}
+
+// TestLearn: records --learn finds planted pairs, in all outputs alike, and says what the columns are.
+func TestLearn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	twice := persons(t, "in.csv", 600)
+	status, stdout, stderr := callHere("records", "--learn", "in.csv", "--pairs", "pairs.tsv", "--groups", "groups.csv", "--out", "out.csv", "--annotate", "all.csv", "--report", "page.html", "--audit", "audit.csv")
+	if status != 0 || !strings.Contains(stderr, "born (date), first (text), last (text), town (text)") || strings.Contains(stderr, "schema") {
+		t.Fatalf("%d: %s%s", status, stdout, stderr)
+	}
+	right := 0
+	pairs := strings.Split(strings.TrimSpace(read(t, "pairs.tsv")), "\n")
+	for _, line := range pairs {
+		if cells := strings.Split(line, "\t"); cells[1] == cells[0]+"-again" {
+			right++
+		}
+	}
+	if right < twice*98/100 || len(pairs) > twice+3 {
+		t.Errorf("%d of %d pairs are found, and %d are wrong", right, twice, len(pairs)-right)
+	}
+	if kept := strings.Count(read(t, "out.csv"), "\n"); kept != 600+twice+1-len(pairs) {
+		t.Errorf("%d rows are kept after %d pairs", kept-1, len(pairs))
+	}
+	page := readPage(t, "page.html")
+	if len(page.A) < right || len(page.Why) == 0 {
+		t.Errorf("the page has %d pairs", len(page.A))
+	}
+	if !strings.Contains(fmt.Sprint(page.Why), "born: equal") {
+		t.Errorf("the page does not say why: %.300v", page.Why)
+	}
+	for _, flag := range []string{"--schema=s.json", "--similarity=0.5", "--kinds=all", "--linkage=single", "--bias=1", "--normalize=urls"} {
+		if status, _, stderr := callHere("records", "--learn", "in.csv", flag); status != 2 || !strings.Contains(stderr, "--learn and") {
+			t.Errorf("%s: %d, %s", flag, status, stderr)
+		}
+	}
+	if err := os.WriteFile("one.csv", []byte("id,a\n1,x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"one.csv"}, {"--probability=1", "in.csv"}, {"--probability=0.9", "--keep=longest", "--json", "in.csv"}} {
+		if status, _, stderr := callHere(append([]string{"records", "--learn"}, args...)...); status != 0 {
+			t.Errorf("%q: %d, %s", args, status, stderr)
+		}
+	}
+}
