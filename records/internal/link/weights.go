@@ -35,6 +35,7 @@ const (
 	// columnsWorth is how many independent columns a row is worth. With all columns taken as independent, journal, year and volume outweigh a title (rec-febrl3 to
 	// en-records-cytology: mean F1 .89 instead of .95).
 	columnsWorth = 4
+	asBegun      = 10  // pairs of a class that are as it begins, beside those that are learned from
 	smoothing    = 0.5 // pairs that every level has from the start
 )
 
@@ -101,8 +102,7 @@ func (t *Table) start(candidates int) *model {
 	t.sample(m.levels[random])
 	width := 0.0
 	for n, c := range t.columns {
-		m.levels[matches][n] = [levels]float64{0.05, 0.05, 0.1, 0.2, 0.15, 0.15, 0.15, 0.15}
-		m.levels[siblings][n] = [levels]float64{0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05}
+		m.levels[matches][n], m.levels[siblings][n] = begin[matches], begin[siblings]
 		if !c.whole {
 			width += float64(c.filled) / float64(t.rows)
 		}
@@ -207,6 +207,9 @@ func (t *Table) log(m *model, class, n, level int, p *Pair) float64 {
 	return m.logs[class][n][level]
 }
 
+// begin has the shares of levels with which EM begins: matches mostly agree, siblings sometimes.
+var begin = [random][levels]float64{{0.05, 0.05, 0.1, 0.2, 0.15, 0.15, 0.15, 0.15}, {0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05}}
+
 // learn sets the shares of a class.
 func (m *model) learn(class int, pairs []Pair, shares [][classes]float64, all float64) {
 	counts, sum := make([][levels]float64, len(m.levels[class])), 0.0
@@ -225,7 +228,7 @@ func (m *model) learn(class int, pairs []Pair, shares [][classes]float64, all fl
 			both += x
 		}
 		for l, x := range counts[n] {
-			m.levels[class][n][l] = (x + smoothing) / (both + smoothing*levels)
+			m.levels[class][n][l] = (x + float64(asBegun*begin[class][l])) / (both + asBegun)
 		}
 	}
 	m.priors[class] = max(sum, 1) / all
