@@ -12,7 +12,7 @@ import (
 // all of whose common parts are that common is missed.
 
 const (
-	mostRows   = 40 // of a block; with 20, F1 on rec-cora falls by .026, and with 80 it rises by .005 for twice the pairs (TestMatchQuality)
+	mostRows   = 40 // of a block; with 20, F1 on rec-cora falls by .026, and with 80 it rises by .005 (TestMatchQuality)
 	aloneRows  = mostRows / 4
 	mostParts  = 14 // of a row, the rarest ones, that are joined in twos
 	leastRows  = 2

@@ -23,9 +23,8 @@ type Table struct {
 
 // A Pair is a pair of rows that was compared.
 type Pair struct {
-	A, B   int32   // by their numbers as given, A before B
-	Odds   float64 // logarithm of the odds that they are about the same thing
-	levels []int8  // by column; -1 if one of them has no value
+	A, B int32   // by their numbers as given, A before B
+	Odds float64 // logarithm of the odds that they are about the same thing
 }
 
 // A Result is what was found.
@@ -64,9 +63,8 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, thres
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t.compare(pairs)
 	var err error
-	if r.model, err = t.fit(ctx, pairs); err != nil {
+	if r.model, err = t.fit(ctx, pairs, t.compare(pairs)); err != nil {
 		return nil, err
 	}
 	r.take(pairs, threshold)
@@ -129,22 +127,26 @@ func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
 }
 
-// compare sets the levels of pairs.
-func (t *Table) compare(pairs []Pair) {
-	width := len(t.columns)
-	all := make([]int8, width*len(pairs))
+// compare returns the levels at which pairs agree, one for each column of each pair; -1 if one of the two has no value.
+func (t *Table) compare(pairs []Pair) []int8 {
+	all := make([]int8, len(t.columns)*len(pairs))
 	inChunks(500, len(pairs), func(from, to int) {
 		for i := from; i < to; i++ {
-			p := &pairs[i]
-			p.levels = all[i*width : (i+1)*width : (i+1)*width]
+			p, at := &pairs[i], t.levelsOf(all, i)
 			for n, c := range t.columns {
-				p.levels[n] = -1
+				at[n] = -1
 				if a, b := c.of[p.A], c.of[p.B]; a >= 0 && b >= 0 {
-					p.levels[n] = int8(c.agreement(a, b))
+					at[n] = int8(c.agreement(a, b))
 				}
 			}
 		}
 	})
+	return all
+}
+
+// levelsOf returns the levels of the pair with a number.
+func (t *Table) levelsOf(all []int8, i int) []int8 {
+	return all[i*len(t.columns) : (i+1)*len(t.columns)]
 }
 
 // take takes the pairs and groups, by the numbers as given. Equal rows are in one group if the first two of them are.
@@ -228,12 +230,12 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 	}
 	t, m := r.table, r.model
 	pairs := []Pair{{A: r.places[a], B: r.places[b]}}
-	t.compare(pairs)
+	at := t.compare(pairs)
 	p := &pairs[0]
-	odds := oddsOf(t.logs(m, p))
+	odds := oddsOf(t.logs(m, p, at))
 	constant = odds
 	for n, c := range t.columns {
-		e := Evidence{Column: c.name, Kind: Kinds[c.kind], Level: int(p.levels[n]), Most: equal}
+		e := Evidence{Column: c.name, Kind: Kinds[c.kind], Level: int(at[n]), Most: equal}
 		if c.whole {
 			e.Most = levels - 1
 		}

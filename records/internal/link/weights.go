@@ -27,6 +27,7 @@ const (
 
 const (
 	sampleSize = 100_000 // pairs at random
+	chunk      = 4096    // pairs that are counted by one goroutine
 	rounds     = 60      // of EM at most
 	settled    = 1e-4    // EM ends when no class changes by more than this share of it
 	// siblingShare is how much of what matches have in common siblings may have at most: a class of pairs that agree nearly everywhere would be one of matches with
@@ -49,37 +50,85 @@ type model struct {
 	prior [classes]float64           // of priors
 }
 
-// fit learns the weights from pairs that were compared, and gives each its log odds.
-func (t *Table) fit(ctx context.Context, pairs []Pair) (*model, error) {
+// fit learns the weights from pairs and their levels, and gives each its log odds. Pairs are counted in chunks that are added up in their order, so the sums do
+// not depend on the number of processors.
+func (t *Table) fit(ctx context.Context, pairs []Pair, levels []int8) (*model, error) {
 	m := t.start(len(pairs))
-	shares := make([][classes]float64, len(pairs))
+	tallies := make([]tally, (len(pairs)+chunk-1)/chunk)
 	for range rounds {
 		m.takeLogs()
-		inChunks(2000, len(pairs), func(from, to int) {
+		inChunks(chunk, len(pairs), func(from, to int) {
+			of := &tallies[from/chunk]
+			of.clear(len(t.columns))
 			for i := from; i < to; i++ {
-				shares[i] = shared(t.logs(m, &pairs[i]))
+				at := t.levelsOf(levels, i)
+				of.add(shared(t.logs(m, &pairs[i], at)), at)
 			}
 		})
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		before := m.priors
-		for class := range random {
-			m.learn(class, pairs, shares, t.all())
+		var all tally
+		all.clear(len(t.columns))
+		for i := range tallies {
+			all.merge(&tallies[i])
 		}
-		t.learnWhole(m, pairs, shares)
+		before := m.priors
+		m.learn(&all, t.all())
 		m.limit()
 		if math.Abs(m.priors[matches]-before[matches]) < settled*before[matches] && math.Abs(m.priors[siblings]-before[siblings]) < settled*before[siblings] {
 			break
 		}
 	}
 	m.takeLogs()
-	inChunks(2000, len(pairs), func(from, to int) {
+	inChunks(chunk, len(pairs), func(from, to int) {
 		for i := from; i < to; i++ {
-			pairs[i].Odds = oddsOf(t.logs(m, &pairs[i]))
+			pairs[i].Odds = oddsOf(t.logs(m, &pairs[i], t.levelsOf(levels, i)))
 		}
 	})
 	return m, nil
+}
+
+// A tally is what is counted of pairs: the shares of the classes, and of each level of each column in them.
+type tally struct {
+	counts [classes][][levels]float64
+	sums   [classes]float64
+}
+
+// clear sets everything to 0.
+func (a *tally) clear(columns int) {
+	for class := range a.counts {
+		if a.counts[class] == nil {
+			a.counts[class] = make([][levels]float64, columns)
+		}
+		clear(a.counts[class])
+	}
+	a.sums = [classes]float64{}
+}
+
+// add counts a pair.
+func (a *tally) add(shares [classes]float64, at []int8) {
+	for class, share := range shares {
+		a.sums[class] += share
+		counts := a.counts[class]
+		for n, l := range at {
+			if l >= 0 {
+				counts[n][l] += share
+			}
+		}
+	}
+}
+
+// merge adds another tally.
+func (a *tally) merge(b *tally) {
+	for class := range a.counts {
+		a.sums[class] += b.sums[class]
+		for n := range a.counts[class] {
+			for l, x := range b.counts[class][n] {
+				a.counts[class][n][l] += x
+			}
+		}
+	}
 }
 
 // ln is the natural logarithm, the same on every platform.
@@ -131,11 +180,11 @@ func (t *Table) sample(to [][levels]float64) {
 			pairs = append(pairs, Pair{A: int32(a), B: int32(b)})
 		}
 	}
-	t.compare(pairs)
+	at := t.compare(pairs)
 	for n, c := range t.columns {
 		both := 0.0
 		for i := range pairs {
-			if l := pairs[i].levels[n]; l >= 0 {
+			if l := t.levelsOf(at, i)[n]; l >= 0 {
 				to[n][l]++
 				both++
 			}
@@ -167,10 +216,10 @@ func (m *model) takeLogs() {
 }
 
 // logs returns the logarithm of the prior share of each class times the likelihood of a pair in it.
-func (t *Table) logs(m *model, p *Pair) (logs [classes]float64) {
+func (t *Table) logs(m *model, p *Pair, at []int8) (logs [classes]float64) {
 	for class := range logs {
 		sum := 0.0
-		for n, l := range p.levels {
+		for n, l := range at {
 			if l >= 0 {
 				sum += t.log(m, class, n, int(l), p)
 			}
@@ -210,39 +259,24 @@ func (t *Table) log(m *model, class, n, level int, p *Pair) float64 {
 // begin has the shares of levels with which EM begins: matches mostly agree, siblings sometimes.
 var begin = [random][levels]float64{{0.05, 0.05, 0.1, 0.2, 0.15, 0.15, 0.15, 0.15}, {0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05}}
 
-// learn sets the shares of a class.
-func (m *model) learn(class int, pairs []Pair, shares [][classes]float64, all float64) {
-	counts, sum := make([][levels]float64, len(m.levels[class])), 0.0
-	for i := range pairs {
-		share := shares[i][class]
-		sum += share
-		for n, l := range pairs[i].levels {
-			if l >= 0 {
-				counts[n][l] += share
+// learn sets the shares of the classes from what was counted. How often pairs at random are alike as a whole is learned too, at the levels that a sample of them
+// hardly has: such pairs are all among the candidates. all is how many pairs there are.
+func (m *model) learn(of *tally, all float64) {
+	for class := range random {
+		for n, counts := range of.counts[class] {
+			both := 0.0
+			for _, x := range counts {
+				both += x
+			}
+			for l, x := range counts {
+				m.levels[class][n][l] = (x + float64(asBegun*begin[class][l])) / (both + asBegun)
 			}
 		}
+		m.priors[class] = max(of.sums[class], 1) / all
 	}
-	for n := range counts {
-		both := 0.0
-		for _, x := range counts[n] {
-			both += x
-		}
-		for l, x := range counts[n] {
-			m.levels[class][n][l] = (x + float64(asBegun*begin[class][l])) / (both + asBegun)
-		}
-	}
-	m.priors[class] = max(sum, 1) / all
-}
-
-// learnWhole sets how often pairs at random are alike as a whole, at the levels that a sample of them hardly has: such pairs are all among the candidates.
-func (t *Table) learnWhole(m *model, pairs []Pair, shares [][classes]float64) {
-	n := len(t.columns) - 1
-	var counts [levels]float64
-	for i := range pairs {
-		counts[pairs[i].levels[n]] += shares[i][random]
-	}
+	whole := len(of.counts[random]) - 1
 	for l := equal; l < levels; l++ {
-		m.levels[random][n][l] = (counts[l] + smoothing) / t.all()
+		m.levels[random][whole][l] = (of.counts[random][whole][l] + smoothing) / all
 	}
 }
 
