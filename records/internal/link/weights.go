@@ -157,7 +157,7 @@ func (t *Table) start(candidates int) *model {
 		}
 	}
 	m.worth = min(1, columnsWorth/max(width, 1))
-	m.priors = [classes]float64{float64(t.rows) / 4 / t.all(), float64(candidates) / 5 / t.all(), 1}
+	m.priors = [classes]float64{float64(t.rows) / 4 / t.all(), float64(max(candidates, 1)) / 5 / t.all(), 1}
 	return m
 }
 
