@@ -33,7 +33,7 @@ type MatchOptions struct {
 //
 // So what is found depends on the whole table: a pair may be a match in one table and none in another. The order of the rows changes nothing, nor does the
 // number of processors or the platform. Values are compared without case, accents and punctuation, and may be any bytes. With fewer than about a hundred
-// rows there is little to learn from.
+// rows, or with one column, there is little to learn from; package dedup compares such rows as texts.
 //
 // Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together; others are missed. The rows and
 // some 50 pairs of each are in memory, and time grows in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
