@@ -94,7 +94,7 @@ func columnsIn(rows []neardup.Record, wanted []string) ([]string, error) {
 	}
 	for _, name := range wanted {
 		if !all[name] && len(rows) > 0 {
-			return nil, fmt.Errorf("records: there is no column %q; the columns are %q", name, names)
+			return nil, fmt.Errorf("records: unknown column %q: the rows have %q", name, names)
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(wanted))), nil

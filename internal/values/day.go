@@ -39,7 +39,7 @@ func cutDay(s string) (runs [3]string, rest string, ok bool) {
 	rest = s
 	for n := 0; n < len(runs); n++ {
 		rest = strings.TrimLeft(rest, " -/.,年月")
-		size := CountDigits(rest)
+		size := countDigits(rest)
 		numeric := size > 0
 		if !numeric {
 			size = countLetters(rest)
@@ -70,9 +70,9 @@ func cutDay(s string) (runs [3]string, rest string, ok bool) {
 func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool) {
 	a, b, c := runs[0], runs[1], runs[2]
 	switch {
-	case len(a) == 4 && CountDigits(a) > 0: // 2014-05-06
+	case len(a) == 4 && countDigits(a) > 0: // 2014-05-06
 		return a, b, c, true
-	case len(c) != 4 || CountDigits(c) == 0: // 6/5/14 could be anything
+	case len(c) != 4 || countDigits(c) == 0: // 6/5/14 could be anything
 		return "", "", "", false
 	case countLetters(a) > 0: // May 6 2014
 		return c, a, b, true
@@ -89,7 +89,7 @@ func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool
 // name, or as the first letters of that. For anything else it returns a number that no month has.
 // month must not be empty.
 func monthNumber(month string) int {
-	if CountDigits(month) > 0 {
+	if countDigits(month) > 0 {
 		if len(month) > 2 {
 			return 0
 		}
@@ -115,13 +115,13 @@ func isTimeOfDay(s string) bool {
 		s = s[1:]
 	}
 	s = strings.TrimLeft(s, " ")
-	hour := CountDigits(s)
+	hour := countDigits(s)
 	if hour < 1 || hour > 2 || smallNumber(s[:hour]) > 24 {
 		return false
 	}
 	s = s[hour:]
 	for _, mark := range []string{":", "时", "時", "点", "點"} {
-		if rest, ok := strings.CutPrefix(s, mark); ok && (CountDigits(rest) == 2 && rest[0] < '6' || mark != ":" && rest == "") {
+		if rest, ok := strings.CutPrefix(s, mark); ok && (countDigits(rest) == 2 && rest[0] < '6' || mark != ":" && rest == "") {
 			// Minutes, seconds, and a zone: no letters but those of am, pm, UTC, GMT and the like.
 			return strings.TrimLeft(rest, "0123456789:.+- apmzutcgs分秒") == ""
 		}
@@ -131,7 +131,7 @@ func isTimeOfDay(s string) bool {
 
 // smallNumber returns the value of a string of one to four digits, or −1 if s is not such a string.
 func smallNumber(s string) (n int) {
-	if len(s) == 0 || len(s) > 4 || CountDigits(s) != len(s) {
+	if len(s) == 0 || len(s) > 4 || countDigits(s) != len(s) {
 		return -1
 	}
 	for _, c := range []byte(s) {

@@ -68,7 +68,7 @@ func cutExponent(s string) (mantissa string, shift int, ok bool) {
 		e = e[1:]
 	}
 	e = strings.TrimLeft(e, "0")
-	if i+1 == len(s) || CountDigits(e) != len(e) || len(e) > 2 || s[len(s)-1]-'0' > 9 {
+	if i+1 == len(s) || countDigits(e) != len(e) || len(e) > 2 || s[len(s)-1]-'0' > 9 {
 		return "", 0, false
 	}
 	for _, c := range []byte(e) {
@@ -110,7 +110,7 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 // them: seps[i] is the one between groups i and i+1. It reports false if s has any other character.
 func digitGroups(s string) (groups []string, seps string, ok bool) {
 	for {
-		n := CountDigits(s)
+		n := countDigits(s)
 		groups = append(groups, s[:n])
 		if s = s[n:]; s == "" {
 			return groups, seps, true

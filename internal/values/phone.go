@@ -76,7 +76,7 @@ func isExtension(s string) bool {
 	for _, mark := range []string{"extension", "ext", "x", "转", "轉", "#", "durchwahl"} {
 		if rest, ok := strings.CutPrefix(s, mark); ok {
 			rest = strings.TrimLeft(rest, ".: ")
-			return rest != "" && CountDigits(rest) == len(rest)
+			return rest != "" && countDigits(rest) == len(rest)
 		}
 	}
 	return false

@@ -95,8 +95,8 @@ func IsPlain(s string) bool {
 	return !space
 }
 
-// CountDigits returns the number of ASCII digits that s begins with.
-func CountDigits(s string) (n int) {
+// countDigits returns the number of ASCII digits that s begins with.
+func countDigits(s string) (n int) {
 	for n < len(s) && lex.IsDigit(s[n]) {
 		n++
 	}

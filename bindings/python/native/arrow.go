@@ -1,7 +1,6 @@
 package main
 
 /*
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,14 +142,13 @@ func (s *stream) check() error {
 
 // method implements object.
 func (s *stream) method(name string) (function, error) {
-	switch name {
-	case "close":
-		return func(context.Context, *call, func(*table) error) error {
-			s.free()
-			return nil
-		}, nil
+	if name != "close" {
+		return nil, fmt.Errorf("neardup: a stream has no method %q", name)
 	}
-	return nil, fmt.Errorf("neardup: a stream has no method %q", name)
+	return func(context.Context, *call, func(*table) error) error {
+		s.free()
+		return nil
+	}, nil
 }
 
 func (s *stream) free() {

@@ -33,7 +33,7 @@ func (c *call) fingerprinter() (*neardup.Fingerprinter, error) {
 	case kind == "chars" && err == nil && n > 0:
 		f.Tokenizer = neardup.NGrams{N: n}
 	default:
-		return nil, fmt.Errorf("neardup: there is no tokenizer %q; there are words, words2, words3 and so on, and chars2, chars3 and so on", args.Tokenizer)
+		return nil, fmt.Errorf("neardup: unknown tokenizer %q: use words, words2, words3 and so on, or chars2, chars3 and so on", args.Tokenizer)
 	}
 	return f, f.Check()
 }

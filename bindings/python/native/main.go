@@ -98,7 +98,7 @@ func (c *call) findPart() error {
 	}
 	part, ok := o.(*part)
 	if !ok {
-		return errors.New("neardup: this is no part of a column")
+		return errors.New("neardup: the handle does not belong to part of a column")
 	}
 	c.part = part
 	return nil

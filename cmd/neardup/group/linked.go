@@ -25,7 +25,11 @@ type Linked struct {
 	o      *options.Options
 	rows   []neardup.Record
 	found  *records.Matches // nil before Find
+	less   *records.Matches // with pairs from leastLinked on; nil until the page asks for them
 }
+
+// leastLinked is the probability of the least likely pairs that the page counts.
+const leastLinked = 0.01
 
 // NewLinked returns a Linked without rows.
 func NewLinked(c *corpus.Corpus, o *options.Options) *Linked {
@@ -106,6 +110,11 @@ func (e *Linked) threshold() float64 { return min(e.o.Method.Probability, math.N
 // pair returns what is found of two rows.
 func (e *Linked) pair(i, j int) Pair {
 	evidence, probability := e.found.Explain(i, j)
+	return e.pairOf(i, j, evidence, probability)
+}
+
+// pairOf returns a pair of rows with what is known of it.
+func (e *Linked) pairOf(i, j int, evidence []records.Evidence, probability float64) Pair {
 	p := Pair{I: uint32(i), J: uint32(j), Value: 1, Probability: probability, Kind: e.kind(i, j)}
 	for _, x := range evidence {
 		if x.Column == "" && x.Kind != "" {
@@ -126,7 +135,7 @@ func (e *Linked) kind(i, j int) neardup.Kind {
 // Estimate implements Engine.
 func (e *Linked) Estimate() (dedup.Estimate, error) {
 	t := dedup.Estimate{Probability: e.o.Method.Probability, Pairs: len(e.found.Pairs), Wrong: e.found.Wrong()}
-	pairs, err := e.PairsFrom(0.01)
+	pairs, err := e.PairsFrom(leastLinked)
 	for _, p := range pairs {
 		t.Histogram[min(int(p.Probability*20), 19)]++
 		if p.Probability < t.Probability {
@@ -136,28 +145,33 @@ func (e *Linked) Estimate() (dedup.Estimate, error) {
 	return t, err
 }
 
-// PairsFrom implements Engine.
-func (e *Linked) PairsFrom(least float64) ([]neardup.Pair[int], error) {
-	m, err := records.Match(context.Background(), e.rows, records.MatchOptions{Probability: least})
-	if err != nil {
-		return nil, err
+// PairsFrom implements Engine. The weights do not depend on the probability, so one more search serves every call.
+func (e *Linked) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
+	if e.less == nil {
+		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Probability: leastLinked}); err != nil {
+			return nil, err
+		}
 	}
-	if most := options.MostListed(e.o.Memory); len(m.Pairs) > most {
-		return nil, TooManyPairs(most)
-	}
-	for n := range m.Pairs {
-		p := &m.Pairs[n]
+	most := options.MostListed(e.o.Memory)
+	for _, p := range e.less.Pairs {
+		if p.Probability < least {
+			continue
+		}
+		if len(pairs) == most {
+			return nil, TooManyPairs(most)
+		}
 		of := e.pair(p.A, p.B)
 		p.Similarity, p.Kind = of.Value, of.Kind
+		pairs = append(pairs, p)
 	}
-	return m.Pairs, nil
+	return pairs, nil
 }
 
 // Explain implements Engine.
 func (e *Linked) Explain(a, b int) (dedup.Explanation, error) {
-	p := e.pair(a, b)
+	evidence, probability := e.found.Explain(a, b)
+	p := e.pairOf(a, b, evidence, probability)
 	x := dedup.Explanation{Similarity: p.Value, Probability: p.Probability, Kind: p.Kind, Duplicate: p.Probability >= e.threshold(), Compared: true}
-	evidence, _ := e.found.Explain(a, b)
 	for _, of := range evidence {
 		switch {
 		case of.Kind == "":
@@ -171,7 +185,7 @@ func (e *Linked) Explain(a, b int) (dedup.Explanation, error) {
 	return x, nil
 }
 
-// Text implements Engine. There are no rows of earlier calls.
+// Text implements Engine. Every row is one of this run.
 func (e *Linked) Text(int) (string, error) {
 	return "", errors.New("rows of earlier runs cannot be shown")
 }

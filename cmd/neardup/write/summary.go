@@ -156,7 +156,7 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 		fmt.Fprintf(w, "lines or files skipped: %d\n", s.Bad)
 	}
 	fmt.Fprintf(w, "%s of text in %.2f s", cli.Size(s.Bytes), s.Seconds)
-	if rate := float64(s.Bytes) / 1e6 / s.Seconds; s.Bytes >= 1e6 && rate >= 1 { // of less, the time is that of the start, or of what is no reading
+	if rate := float64(s.Bytes) / 1e6 / s.Seconds; s.Bytes >= 1e6 && rate >= 1 { // otherwise starting up or comparing takes most of the time
 		fmt.Fprintf(w, ", %.0f MB/s", rate)
 	}
 	fmt.Fprintln(w)

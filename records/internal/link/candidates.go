@@ -8,8 +8,8 @@ import (
 )
 
 // This file chooses the pairs that are compared. A row has parts: its values, and the words of texts. Two rows are compared if they share a part that few rows
-// have, or two parts that few rows have together. Whatever more than mostRows rows have is passed over, so the number of pairs grows with the rows; a pair
-// all of whose common parts are that common is missed.
+// have, or two parts that few rows have together. What more than mostRows rows have is skipped, so the number of pairs grows in proportion to the rows; a pair
+// that shares only such parts is missed.
 
 const (
 	mostRows   = 40 // of a block; with 20, F1 on rec-cora falls by .026, and with 80 it rises by .005 (TestMatchQuality)
@@ -95,7 +95,8 @@ func (t *Table) eachPart(row int32, f func(key uint64)) {
 	}
 }
 
-// keyOf returns a hash of a text and of what it is a part of. That is no seed of XXH3, with which "aa" and "ab" have one hash under two neighbouring seeds.
+// keyOf hashes a text together with the number of the part that it belongs to. The number is mixed in afterwards instead of seeding XXH3, because with seeds "aa" and
+// "ab" collide under neighbouring numbers.
 func keyOf(text string, of int) uint64 {
 	h := (xxh3.HashString(text) ^ uint64(of+1)*pairFactor) * mixFactor
 	return h ^ h>>32

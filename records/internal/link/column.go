@@ -19,8 +19,8 @@ const (
 	codes               // the same: telephone numbers, postal codes, identifiers
 )
 
-// Kinds has the names of the kinds, for people.
-var Kinds = [...]string{"text", "number", "date", "code"}
+// kindNames are for people.
+var kindNames = [...]string{"text", "number", "date", "code"}
 
 // Levels of agreement: 0 is different. The column that is the whole row has more, by its similarity.
 const (

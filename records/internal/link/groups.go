@@ -10,8 +10,8 @@ import (
 
 const (
 	mostOdds    = 8   // of a pair in such a sum: nothing is quite certain
-	unknownOdds = -4  // of a pair that is no candidate
-	leastOdds   = -12 // a pair with less is like one that is no candidate
+	unknownOdds = -4  // of a pair that was not compared
+	leastOdds   = -12 // a pair with less counts as one that was not compared
 	mostMembers = 64  // of a group that are looked at; of more, the first ones
 )
 

@@ -114,8 +114,8 @@ func TestKinds(t *testing.T) {
 		{"date", of(func(i int) string { return fmt.Sprintf("19%02d-%02d-%02d", i%100, 1+i%12, 1+i%28) })}, {"date", of(func(i int) string { return fmt.Sprintf("19%02d%02d%02d", i%100, 1+i%12, 1+i%28) })},
 		{"code", of(func(i int) string { return fmt.Sprint(1_000_000 + 7919*i) })}, {"code", of(func(i int) string { return fmt.Sprintf("+49 431 %06d", 7919*i%1_000_000) })}, {"text", of(func(int) string { return "" })},
 	} {
-		if c := newColumn("x", test.cells); Kinds[c.kind] != test.want {
-			t.Errorf("%q is a %s, not a %s", test.cells[:3], Kinds[c.kind], test.want)
+		if c := newColumn("x", test.cells); kindNames[c.kind] != test.want {
+			t.Errorf("%q is a %s, not a %s", test.cells[:3], kindNames[c.kind], test.want)
 		}
 	}
 }

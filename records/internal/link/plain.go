@@ -12,7 +12,7 @@ import (
 // spelled has letters that have no decomposition, as they are written without them.
 var spelled = map[rune]string{'ß': "ss", 'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'æ': "ae", 'œ': "oe", 'ı': "i", 'ħ': "h"}
 
-// plain returns a value without case, marks and punctuation. An apostrophe disappears; everything else that is no letter and no digit is a space.
+// plain returns a value without case, marks and punctuation. It drops apostrophes, and turns everything else that is not a letter or digit into a space.
 func plain(s string) string {
 	var w writer
 	w.to.Grow(len(s))
@@ -59,7 +59,6 @@ func (w *writer) addOther(r rune) {
 		return
 	}
 	if text, ok := spelled[r]; ok {
-		w.to.Grow(len(text))
 		for _, x := range text {
 			w.write(x)
 		}

@@ -157,7 +157,7 @@ func (r *Result) take(pairs []Pair, threshold float64) {
 	for row := range least {
 		least[row] = int32(t.rows)
 	}
-	apart := make(map[int32]bool) // the first ones of equal rows that are no match of each other
+	apart := make(map[int32]bool) // equal rows that do not match each other, by the first of them
 	for _, p := range pairs {
 		if t.copies[p.A] == t.copies[p.B] && p.Odds < threshold {
 			apart[p.A] = true
@@ -235,7 +235,7 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 	odds := oddsOf(t.logs(m, p, at))
 	constant = odds
 	for n, c := range t.columns {
-		e := Evidence{Column: c.name, Kind: Kinds[c.kind], Level: int(at[n]), Most: equal}
+		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: int(at[n]), Most: equal}
 		if c.whole {
 			e.Most = levels - 1
 		}

@@ -15,7 +15,7 @@ import (
 //	siblings  rows about things that have some columns in common, such as the articles in one issue of a journal
 //	random    any two rows; their levels are those of a sample of pairs, and are not learned
 //
-// The classes have all pairs of rows, so a pair that is no candidate is one at random. A value that many rows have says less than a rare one: at random, a
+// The classes have all pairs of rows, so a pair that is not compared belongs to the random ones. A common value says less than a rare one: at random, a
 // pair is equal in a column as often as the share of rows that have the value.
 
 const (
