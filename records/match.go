@@ -17,7 +17,7 @@ import (
 
 // MatchOptions are the settings of [Match]. The zero value is right for most tables.
 type MatchOptions struct {
-	// Columns are the columns that are compared; nil means all. Leave out columns that say where a row is from, and ids.
+	// Columns are the columns that are compared; nil means all. Leave out columns that say where a row is from, and ids that some rows share.
 	Columns []string
 
 	// Probability is the smallest probability of a match, above 0 and below 1; 0 means 0.5.
@@ -27,16 +27,19 @@ type MatchOptions struct {
 // Match finds the rows of a table that are about the same thing: a person, a product, a publication. It needs no labels and no settings.
 //
 // What a column is (text, number, date, code) is found from its values, and so is how much it says: two rows that agree on a rare surname have more in common
-// than two in the same state. A missing value says nothing. The weights are those of Fellegi and Sunter (1969), learned from the table by EM (Winkler 1988).
-// It deviates from these in three ways: rows that have only some columns in common, such as the articles in one issue of a journal, are a class of their own;
-// the row as a whole is compared like one more column; and because columns depend on each other, all of them together count as no more than four independent ones.
+// than two in the same state. The numbers in texts, such as those of houses, sizes and editions, are a column of their own. A missing value says nothing. The
+// weights are those of Fellegi and Sunter (1969), learned from the table by EM (Winkler 1988). It deviates from these in four ways: rows that have only some
+// columns in common, such as the articles in one issue of a journal or the works of an author, are two classes of their own; the row as a whole is compared like
+// one more column; how rare a value is, is counted among the groups that are found, not the rows; and because columns depend on each other, all of them together
+// count as no more than three and a half independent ones.
 //
 // So what is found depends on the whole table: a pair may be a match in one table and none in another. The order of the rows changes nothing, nor does the
-// number of processors or the platform. Values are compared without case, accents and punctuation, and may be any bytes. With fewer than about a hundred
-// rows, or with one column, there is little to learn from; package dedup compares such rows as texts.
+// number of processors or the platform. Values are compared without case, accents and punctuation, and may be any bytes. A small table, or one with a single
+// column, teaches little, and is decided by what matches have in common in other tables.
 //
-// Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together; others are missed. The rows and
-// some 50 pairs of each are in memory, and time grows in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
+// Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together, and if what they share is rare
+// enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 40 pairs of each are in memory, 3 to 10 kB for each row, and time grows
+// nearly in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
 // or if ctx ends.
 func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {
 	p := o.Probability
@@ -64,7 +67,7 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 	if err != nil {
 		return nil, err
 	}
-	m := &Matches{result: result, rows: len(rows)}
+	m := &Matches{Ignored: result.Ignored, result: result, rows: len(rows)}
 	for _, pair := range result.Pairs {
 		m.Pairs = append(m.Pairs, neardup.Pair[int]{A: int(pair.A), B: int(pair.B), Probability: link.ProbabilityOf(pair.Odds)})
 	}
@@ -111,6 +114,9 @@ type Matches struct {
 	// groups.
 	Groups [][]int
 
+	// Ignored are the columns that say nothing: all rows have the same value, or each has a code or number of its own, such as an id.
+	Ignored []string
+
 	result *link.Result
 	rows   int
 }
@@ -126,7 +132,7 @@ func (m *Matches) Wrong() (n float64) {
 // An Evidence is what one column says about a pair of rows.
 type Evidence struct {
 	Column string // "" for the row as a whole, and for what comes from no column
-	Kind   string // text, number, date or code, as found from the values; "" for what comes from no column
+	Kind   string // text, number, date, code or numbers in the text, as found from the values; "" for what comes from no column
 	Level  string // equal, nearly equal, similar, somewhat similar, different, or missing
 
 	Similarity float64 // of a text, and of the row as a whole: from 0 to 1, the share of the words in common, by how rare they are

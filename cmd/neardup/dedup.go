@@ -57,8 +57,7 @@ func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
 
 type recordsCommand struct {
 	inputFlags
-	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program chooses one from the columns and prints it."`
-	Learn  bool   `group:"method" help:"Weight the columns by how well each one tells rows apart in this table, without labels, as record linkage does. In tables of a hundred rows or more this finds more matches and fewer false positives. The result for two rows then depends on the whole table."`
+	Schema string `group:"method" placeholder:"FILE" help:"Compare columns by this file instead of by what the table says of them: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. With - instead of a file, the program chooses a schema from the values and prints it. With a schema, the result for two rows does not depend on the others, and tables larger than memory can be compared."`
 	outputFlags
 	groupFlags
 	runFlags
@@ -66,14 +65,18 @@ type recordsCommand struct {
 
 // Run finds near-duplicates among rows.
 func (c *recordsCommand) Run(of *call) error {
-	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, schema: c.Schema}
-	for _, name := range []string{"schema", "similarity", "kinds", "linkage", "bias", "normalize"} {
-		if _, isGiven := of.given[name]; isGiven && c.Learn {
-			return usageError{fmt.Errorf("--learn and --%s cannot be used together", name)}
+	schema := c.Schema
+	if schema == "-" {
+		schema = ""
+	}
+	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: defaults[methodFlags](), runFlags: c.runFlags, schema: schema}
+	for _, name := range []string{"similarity", "kinds", "linkage", "bias", "normalize"} {
+		if _, isGiven := of.given[name]; isGiven && c.Schema == "" {
+			return usageError{fmt.Errorf("--%s needs --schema: without it, rows are compared by weights that are learned from the table", name)}
 		}
 	}
 	return of.run(f, func(o *options.Options) error {
-		o.Cols.IsRecord, o.Cols.All, o.Learn = true, true, c.Learn
+		o.Cols.IsRecord, o.Cols.All, o.Learn = true, true, c.Schema == ""
 		return nil
 	})
 }

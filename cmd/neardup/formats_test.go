@@ -229,7 +229,7 @@ func TestDirectory(t *testing.T) {
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,name,born,notes\n1,Zhang San,1956-04-09,\n2,Li Si,1970-01-02,\n3,Zhang Sam,1956-04-09,\n"), 0o666)
-	status, stdout, stderr := inDirectory(t, dir, "records", "--groups", "-", "x.csv")
+	status, stdout, stderr := inDirectory(t, dir, "records", "--schema", "-", "--groups", "-", "x.csv")
 	if status != 0 || !strings.Contains(stderr, `--schema: {"name": ["words","chars3"], "born": "date", "notes": "-"}`) || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") && !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t3\n") {
 		t.Errorf("status %d, %q, %q", status, stderr, stdout)
 	}

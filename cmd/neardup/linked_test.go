@@ -40,11 +40,11 @@ func persons(t *testing.T, path string, n int) (twice int) {
 	return twice
 }
 
-// TestLearn: records --learn finds planted pairs, in all outputs alike, and says what the columns are.
-func TestLearn(t *testing.T) {
+// TestLinked: records finds planted pairs, in all outputs alike, and says what the columns are.
+func TestLinked(t *testing.T) {
 	t.Chdir(t.TempDir())
 	twice := persons(t, "in.csv", 600)
-	status, stdout, stderr := callHere("records", "--learn", "in.csv", "--pairs", "pairs.tsv", "--groups", "groups.csv", "--out", "out.csv", "--annotate", "all.csv", "--report", "page.html", "--audit", "audit.csv")
+	status, stdout, stderr := callHere("records", "in.csv", "--pairs", "pairs.tsv", "--groups", "groups.csv", "--out", "out.csv", "--annotate", "all.csv", "--report", "page.html", "--audit", "audit.csv")
 	if status != 0 || !strings.Contains(stderr, "born (date), first (text), last (text), town (text)") || strings.Contains(stderr, "schema") {
 		t.Fatalf("%d: %s%s", status, stdout, stderr)
 	}
@@ -68,8 +68,8 @@ func TestLearn(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(page.Why), "born: equal") {
 		t.Errorf("the page does not say why: %.300v", page.Why)
 	}
-	for _, flag := range []string{"--schema=s.json", "--similarity=0.5", "--kinds=all", "--linkage=single", "--bias=1", "--normalize=urls"} {
-		if status, _, stderr := callHere("records", "--learn", "in.csv", flag); status != 2 || !strings.Contains(stderr, "--learn and") {
+	for _, flag := range []string{"--similarity=0.5", "--kinds=all", "--linkage=single", "--bias=1", "--normalize=urls"} {
+		if status, _, stderr := callHere("records", "in.csv", flag); status != 2 || !strings.Contains(stderr, "needs --schema: ") {
 			t.Errorf("%s: %d, %s", flag, status, stderr)
 		}
 	}
@@ -77,8 +77,28 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"one.csv"}, {"--probability=1", "in.csv"}, {"--probability=0.9", "--keep=longest", "--json", "in.csv"}} {
-		if status, _, stderr := callHere(append([]string{"records", "--learn"}, args...)...); status != 0 {
+		if status, _, stderr := callHere(append([]string{"records"}, args...)...); status != 0 {
 			t.Errorf("%q: %d, %s", args, status, stderr)
+		}
+	}
+	persons(t, "large.csv", 8000)
+	if status, _, stderr := callHere("records", "--memory=64M", "large.csv"); status != 1 || !strings.Contains(stderr, "--schema -") {
+		t.Errorf("%d, %s", status, stderr)
+	}
+	if status, _, stderr := callHere("records", "--schema=-", "--similarity=0.5", "in.csv"); status != 0 || !strings.Contains(stderr, "compared by this schema") {
+		t.Errorf("%d, %s", status, stderr)
+	}
+}
+
+// TestSmallTable: two rows about one person are found among three and four rows, from which there is nothing to learn.
+func TestSmallTable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, table := range []string{"id,name,born\n1,Zhang San,1956-04-09\n2,San Zhang,9 April 1956\n3,Wang Wu,1980-01-01\n", "id,name,city\n1,Anna Berg,Kiel\n2,Anna Bergg,Kiel\n3,Tom Ott,Kiel\n4,Ulf Mann,Bonn\n"} {
+		if err := os.WriteFile("in.csv", []byte(table), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if status, stdout, stderr := callHere("records", "--pairs", "-", "in.csv"); status != 0 || !strings.HasPrefix(stdout, "1\t2\t") || strings.Count(stdout, "\n") > 1 {
+			t.Errorf("%q: %d, %s%s", table, status, stdout, stderr)
 		}
 	}
 }

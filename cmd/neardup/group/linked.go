@@ -16,7 +16,7 @@ import (
 	"github.com/neardup/neardup/records"
 )
 
-// This file has records --learn: the rows are kept as they are loaded, and records.Match finds those about the same thing.
+// This file has the command records without a schema: the rows are kept as they are loaded, and records.Match finds those about the same thing.
 
 // A Linked compares the rows of a call. It is an [Engine].
 type Linked struct {
@@ -69,12 +69,15 @@ func (e *Linked) sayColumns() {
 		}
 	}
 	fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns are compared as what their values are: %s\n", strings.Join(said, ", "))
+	if ignored := e.found.Ignored; len(ignored) > 0 {
+		fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns that say nothing are ignored, because all rows have the same value or each has one of its own: %s\n", strings.Join(ignored, ", "))
+	}
 }
 
 // Find implements Engine.
 func (e *Linked) Find(wantPairs bool) (*Found, error) {
 	if most := options.MostRows(e.o.Memory); len(e.rows) > most {
-		return nil, fmt.Errorf("--learn keeps all rows and their pairs in memory: at most %d rows fit in --memory, and there are %d; raise it, or leave --learn out", most, len(e.rows))
+		return nil, fmt.Errorf("all rows and their pairs are kept in memory: at most %d rows fit in --memory, and there are %d; raise it, or compare by a fixed schema, --schema -", most, len(e.rows))
 	}
 	var err error
 	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Probability: e.threshold()}); err != nil {

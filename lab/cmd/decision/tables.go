@@ -10,7 +10,7 @@ import (
 )
 
 // This file has the sets that are compared by columns, to which the function for records is fitted. Their columns are split as
-// "neardup records" finds it. The four bibliographies are also sets of texts.
+// "neardup records --schema -" finds it. The four bibliographies are also sets of texts.
 
 // A table is a set of records, and how columns are compared, with one of the options of records.ParseField for each field.
 type table struct {

@@ -114,7 +114,7 @@ func TestKinds(t *testing.T) {
 		{"date", of(func(i int) string { return fmt.Sprintf("19%02d-%02d-%02d", i%100, 1+i%12, 1+i%28) })}, {"date", of(func(i int) string { return fmt.Sprintf("19%02d%02d%02d", i%100, 1+i%12, 1+i%28) })},
 		{"code", of(func(i int) string { return fmt.Sprint(1_000_000 + 7919*i) })}, {"code", of(func(i int) string { return fmt.Sprintf("+49 431 %06d", 7919*i%1_000_000) })}, {"text", of(func(int) string { return "" })},
 	} {
-		if c := newColumn("x", test.cells); kindNames[c.kind] != test.want {
+		if c := newColumns("x", test.cells)[0]; kindNames[c.kind] != test.want {
 			t.Errorf("%q is a %s, not a %s", test.cells[:3], kindNames[c.kind], test.want)
 		}
 	}
@@ -129,13 +129,18 @@ func TestAgreement(t *testing.T) {
 	}{
 		{texts, "Arnie Morton's", "arnie mortons", equal}, {texts, "catherine", "catherina", 3}, {texts, "main street", "main strete", 3}, {texts, "alpha beta gamma delta", "gamma delta epsilon zeta", 1}, {texts, "one", "two", 0},
 		{numbers, "5", "5.0", equal}, {numbers, "1000", "1004", 3}, {numbers, "75", "1975", 3}, {numbers, "100", "102", 2}, {numbers, "100", "109", 1}, {numbers, "100", "300", 0}, {numbers, "10523", "10823", 2},
-		{dates, "1984-03-12", "1984-03-21", 3}, {dates, "1960-02-02", "1991-07-15", 0}, {codes, "0431 555022", "0431-555022", equal}, {codes, "4155550133", "4155550134", 3}, {codes, "4155550133", "2125559876", 0},
+		{dates, "1984-03-12", "12 March 1984", equal}, {dates, "1984-03-12", "1984-03-21", 3}, {dates, "1951-11-05", "1951-05-11", 3}, {dates, "1960-02-02", "1991-07-15", 0}, {codes, "0431 555022", "0431-555022", equal}, {codes, "4155550133", "4155550134", 3}, {codes, "4155550133", "2125559876", 0},
 	} {
 		cells := []string{test.a, test.b}
 		for i := range 300 {
 			cells = append(cells, fmt.Sprintf("filler%d word%d", i, i%7))
 		}
 		c := newColumn("x", cells)
+		if test.kind == dates {
+			c = newColumns("x", cells[:2])[0]
+		}
+		c.count(upTo(len(c.of)))
+		c.weigh()
 		c.kind = test.kind
 		if got := c.agreement(c.of[0], c.of[1]); got != test.want || c.agreement(c.of[1], c.of[0]) != got {
 			t.Errorf("%q and %q agree at level %d, not %d", test.a, test.b, got, test.want)
@@ -143,7 +148,15 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestCandidates compares with the definition: rows that share a part, or two of their rarest, that few rows have.
+// upTo returns the numbers below n.
+func upTo(n int) (all []int32) {
+	for i := range int32(n) {
+		all = append(all, i)
+	}
+	return all
+}
+
+// TestCandidates compares with the definition: rows that share a part, or two of their rarest, that few rows have, and enough information.
 func TestCandidates(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	var cells [3][]string
@@ -154,12 +167,8 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 	tab := newTable([]string{"a", "b", "c"}, cells[:], 500)
-	var rows []int32
-	for row := range int32(500) {
-		rows = append(rows, row)
-	}
 	got := map[[2]int32]bool{}
-	for _, p := range tab.candidates(rows) {
+	for _, p := range tab.candidates(upTo(500)) {
 		got[[2]int32{p.A, p.B}] = true
 	}
 	for a := range int32(500) {
@@ -177,6 +186,19 @@ func TestCandidates(t *testing.T) {
 					want = want || same && n <= mostRows
 				}
 			}
+			information := int32(0)
+			for _, c := range tab.columns[:3] {
+				if n := c.of[a]; n == c.of[b] {
+					rows := 0
+					for _, m := range c.of {
+						if m == n {
+							rows++
+						}
+					}
+					information += int32(inUnits * math.Log(500/float64(rows)))
+				}
+			}
+			want = want && information >= int32(leastShared*inUnits*math.Log(500))
 			if got[[2]int32{a, b}] != want {
 				t.Fatalf("%d and %d: %v", a, b, got[[2]int32{a, b}])
 			}

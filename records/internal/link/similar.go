@@ -1,5 +1,7 @@
 package link
 
+import "math/bits"
+
 // This file compares two strings by the edits between them. They are plain, and their bytes stand for characters: an edit of a character that takes several bytes
 // counts for as many.
 
@@ -60,6 +62,27 @@ func ratio(a, b string) float64 {
 	d := edits(a, b, n/2)
 	return max(0, 1-float64(d)/float64(n))
 }
+
+// signOf returns the sign of a string: the set of its bytes, some of which share a bit.
+func signOf(s string) (sign uint64) {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b >= 'a' && b <= 'z':
+			sign |= 1 << (b - 'a')
+		case b >= '0' && b <= '9':
+			sign |= 1 << (26 + b - '0')
+		default:
+			sign |= 1 << (36 + b%28)
+		}
+	}
+	return sign
+}
+
+// leastEdits returns how many edits there are at least between strings with two signs: an edit takes one byte away and adds one at most.
+func leastEdits(a, b uint64) int { return (bits.OnesCount64(a^b) + 1) / 2 }
+
+// unlike reports whether the signs of two words show that they are not alike: neither can be the beginning of the other, and they are more than two edits apart.
+func unlike(a, b uint64) bool { return a&^b != 0 && b&^a != 0 && leastEdits(a, b) > 2 }
 
 // alike returns how alike two words are, from 0 to 1: equal, one the beginning of the other or its initial, or with a typing error, or two in a long word. Numbers are equal
 // or not.

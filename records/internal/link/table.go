@@ -16,8 +16,10 @@ import (
 // A Table is what is linked. Its rows stand in an order of their own, by their content, so that nothing depends on the order in which they were given.
 type Table struct {
 	columns []*column
+	ignored []string
 	rows    int
 	given   []int32 // of each row, its number as it was given
+	counted []int32 // the rows by which rarity is counted
 	copies  []int32 // of each row, the first row that is equal to it
 }
 
@@ -31,9 +33,11 @@ type Pair struct {
 type Result struct {
 	Pairs  []Pair  // whose odds are at least the threshold
 	Groups []int32 // of each row, the first row of its group
-	table  *Table
-	model  *model
-	places []int32 // of each row as given, its number in the table
+
+	Ignored []string // columns that say nothing: all rows are equal in them, or no two rows are
+	table   *Table
+	model   *model
+	places  []int32 // of each row as given, its number in the table
 }
 
 // Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds from which on a pair is
@@ -41,6 +45,7 @@ type Result struct {
 func Link(ctx context.Context, names []string, cells [][]string, rows int, threshold float64) (*Result, error) {
 	t := newTable(names, cells, rows)
 	r := &Result{table: t, Groups: make([]int32, rows), places: make([]int32, rows)}
+	r.Ignored = t.ignored
 	for row, given := range t.given {
 		r.places[given] = int32(row)
 		r.Groups[given] = given
@@ -56,6 +61,10 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, thres
 			repeated = append(repeated, int32(row)) // one of each kind
 		}
 	}
+	t.count(firsts)
+	for _, c := range t.columns {
+		c.weigh()
+	}
 	pairs := t.candidates(firsts)
 	for _, row := range repeated {
 		pairs = append(pairs, Pair{A: t.copies[row], B: row})
@@ -63,20 +72,75 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, thres
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var err error
-	if r.model, err = t.fit(ctx, pairs, t.compare(pairs)); err != nil {
+	at := t.compare(pairs)
+	r.model = t.start(len(pairs))
+	if err := t.fit(ctx, r.model, pairs, at); err != nil {
 		return nil, err
+	}
+	// Rarity is that among things, not rows: once more, with one row of each group.
+	t.count(t.heads(firsts, pairs))
+	again := t.start(len(pairs))
+	for class := range random {
+		again.levels[class], again.priors[class] = r.model.levels[class], r.model.priors[class]
+	}
+	if r.model = again; len(t.counted) > 1 {
+		if err := t.fit(ctx, r.model, pairs, at); err != nil {
+			return nil, err
+		}
 	}
 	r.take(pairs, threshold)
 	return r, nil
 }
 
-// newTable puts the rows in their order and reads the columns.
+// newTable reads the columns and puts the rows in their order. Columns that say nothing are ignored.
 func newTable(names []string, cells [][]string, rows int) *Table {
 	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows)}
-	hashes := make([]xxh3.Uint128, rows)
-	whole := make([]string, rows)
-	inChunks(1000, rows, func(from, to int) {
+	for row := range t.given {
+		t.given[row] = int32(row)
+	}
+	whole := t.order(cells) // so that words are numbered in the same order however the rows are given
+	read := make([][]*column, len(names))
+	parallel.Each(len(names), func(n int) { read[n] = newColumns(names[n], t.inOrder(cells[n])) })
+	var used [][]string
+	areAll := true // and as they were given
+	for n, of := range read {
+		of = slices.DeleteFunc(of, func(c *column) bool { return c.filled == 0 || !c.says() })
+		switch {
+		case len(of) == 0:
+			t.ignored = append(t.ignored, names[n])
+			areAll = false
+		case of[0].kind == dates:
+			days, _ := daysOf(cells[n])
+			used = append(used, days)
+			areAll = false
+		default:
+			used = append(used, cells[n])
+		}
+		t.columns = append(t.columns, of...)
+	}
+	if len(used) == 0 {
+		used, t.ignored = cells, nil
+	} else if !areAll {
+		before := slices.Clone(t.given)
+		whole = t.order(used)
+		t.move(before)
+	}
+	if len(used) == 1 { // it is the row as a whole
+		t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.kind == texts })
+	}
+	all := newColumn("", t.inOrder(whole))
+	all.whole, all.kind = true, texts
+	if t.columns = append(t.columns, all); all.filled == 0 {
+		t.columns = nil
+	}
+	return t
+}
+
+// order orders the rows by their cells, finds those that are equal, and returns what each row has as a whole, by its number as given.
+func (t *Table) order(cells [][]string) (whole []string) {
+	hashes := make([]xxh3.Uint128, t.rows)
+	whole = make([]string, t.rows)
+	inChunks(1000, t.rows, func(from, to int) {
 		var key []byte
 		for row := from; row < to; row++ {
 			var all []string
@@ -91,12 +155,9 @@ func newTable(names []string, cells [][]string, rows int) *Table {
 			hashes[row], whole[row] = xxh3.Hash128(key), strings.Join(all, " ")
 		}
 	})
-	for row := range t.given {
-		t.given[row] = int32(row)
-	}
-	slices.SortFunc(t.given, func(i, j int32) int {
+	slices.SortStableFunc(t.given, func(i, j int32) int {
 		a, b := hashes[i], hashes[j]
-		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 	})
 	for row, given := range t.given {
 		t.copies[row] = int32(row)
@@ -104,27 +165,58 @@ func newTable(names []string, cells [][]string, rows int) *Table {
 			t.copies[row] = t.copies[row-1]
 		}
 	}
-	t.columns = make([]*column, len(names)+1)
-	parallel.Each(len(t.columns), func(n int) {
-		name, from := "", whole
-		if n < len(names) {
-			name, from = names[n], cells[n]
-		}
-		inOrder := make([]string, rows)
+	return whole
+}
+
+// inOrder returns the cells of a column in the order of the rows.
+func (t *Table) inOrder(cells []string) []string {
+	all := make([]string, t.rows)
+	for row, given := range t.given {
+		all[row] = cells[given]
+	}
+	return all
+}
+
+// move moves the values of the columns from an order of rows before to that of now.
+func (t *Table) move(before []int32) {
+	was := make([]int32, t.rows)
+	for row, given := range before {
+		was[given] = int32(row)
+	}
+	for _, c := range t.columns {
+		of := make([]int32, t.rows)
 		for row, given := range t.given {
-			inOrder[row] = from[given]
+			of[row] = c.of[was[given]]
 		}
-		t.columns[n] = newColumn(name, inOrder)
-	})
-	all := t.columns[len(names)]
-	all.whole, all.kind = true, texts
-	t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.filled == 0 })
-	return t
+		c.of = of
+	}
 }
 
 // inChunks calls do for pieces of n things, on all processors.
 func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
+}
+
+// isOne reports whether the table has one column, which is the row as a whole then.
+func (t *Table) isOne() bool {
+	return !slices.ContainsFunc(t.columns, func(c *column) bool { return !c.whole && c.kind != figures })
+}
+
+// count counts how rare values are among some rows.
+func (t *Table) count(rows []int32) {
+	t.counted = rows
+	parallel.Each(len(t.columns), func(n int) { t.columns[n].count(rows) })
+}
+
+// heads returns the rows that are the first ones of their groups.
+func (t *Table) heads(rows []int32, pairs []Pair) (heads []int32) {
+	of := t.groups(pairs, 0)
+	for _, row := range rows {
+		if of[row] == row {
+			heads = append(heads, row)
+		}
+	}
+	return heads
 }
 
 // compare returns the levels at which pairs agree, one for each column of each pair; -1 if one of the two has no value.
@@ -241,7 +333,7 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 		}
 		if e.Level >= 0 {
 			if a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]; c.kind == texts {
-				e.Similarity = c.similarity(a, b)
+				e.Similarity = c.similarity(a, b, 0)
 			}
 			e.Adds = float64(m.worth * (t.log(m, matches, n, e.Level, p) - t.log(m, random, n, e.Level, p)))
 		}
