@@ -206,6 +206,74 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// TestColumns: texts with numbers are two columns, and columns that say nothing are ignored.
+func TestColumns(t *testing.T) {
+	names := []string{"id", "street", "kind", "born", "name"}
+	var cells [5][]string
+	for i := range 60 {
+		for n, cell := range []string{fmt.Sprint(1000 + i), fmt.Sprintf("%d Mill Lane", i%7), "person", fmt.Sprintf("%d May 19%02d", 1+i%28, i), []string{"Ann", "Bob", "Eve"}[i%3]} {
+			cells[n] = append(cells[n], cell)
+		}
+	}
+	tab := newTable(names, cells[:], 60)
+	var got []string
+	for _, c := range tab.columns {
+		got = append(got, c.name+" "+kindNames[c.kind])
+	}
+	if want := []string{"street numbers in the text", "born date", "name text", " text"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if !slices.Equal(tab.ignored, []string{"id", "kind"}) {
+		t.Errorf("%q are ignored", tab.ignored)
+	}
+	if whole := tab.columns[3]; strings.Contains(fmt.Sprint(whole.words), "person") || !slices.Contains(whole.words, "lane") {
+		t.Errorf("the rows as wholes have the words %q", whole.words)
+	}
+	tab = newTable([]string{"x"}, [][]string{cells[1]}, 60)
+	if !tab.isOne() || len(tab.columns) != 2 || !tab.columns[1].whole {
+		t.Errorf("one column: %v", tab.columns)
+	}
+}
+
+// TestFigures: at which level the numbers of two texts agree.
+func TestFigures(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{{"12 4", "4 12", equal}, {"12 4", "12", 3}, {"12 4 7", "12 4 9", 2}, {"1 2 3 4", "1 7 8 9", 1}, {"12", "21", 0}} {
+		c := newColumn("x", []string{test.a, test.b})
+		c.kind = figures
+		if got := c.agreement(c.of[0], c.of[1]); got != test.want {
+			t.Errorf("%q and %q agree at level %d, not %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// TestSigns: signs never show that words that are alike are not, nor more edits than there are.
+func TestSigns(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "abcde0123\xe4\xb8"[r.IntN(11)]
+		}
+		return string(b)
+	}
+	for range 20_000 {
+		a := word(1 + r.IntN(12))
+		b := word(1 + r.IntN(12))
+		if r.IntN(2) == 0 {
+			b = a[:r.IntN(len(a)+1)] + word(1+r.IntN(2)) + a[r.IntN(len(a)):]
+		}
+		if d := edits(a, b, 64); leastEdits(signOf(a), signOf(b)) > d {
+			t.Fatalf("%q and %q are %d edits apart, not %d or more", a, b, d, leastEdits(signOf(a), signOf(b)))
+		}
+		if unlike(signOf(a), signOf(b)) && alike(a, b) > 0 {
+			t.Fatalf("%q and %q are alike", a, b)
+		}
+	}
+}
+
 // TestGroups: a doubtful pair does not join two groups whose other pairs speak against it.
 func TestGroups(t *testing.T) {
 	tab := &Table{rows: 7, copies: []int32{0, 1, 2, 3, 4, 5, 6}}

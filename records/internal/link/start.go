@@ -44,10 +44,9 @@ var beginsOne = [...][levels]float64{
 
 // start returns a model with which EM begins.
 func (t *Table) start(candidates int) *model {
-	m := &model{}
+	m := &model{logs: make([][levels][classes]float64, len(t.columns))}
 	for class := range m.levels {
 		m.levels[class] = make([][levels]float64, len(t.columns))
-		m.logs[class] = make([][levels]float64, len(t.columns))
 	}
 	t.sample(m.levels[random])
 	var said []float64 // by columns

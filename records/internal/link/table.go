@@ -332,10 +332,16 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 			e.Most = levels - 1
 		}
 		if e.Level >= 0 {
-			if a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]; c.kind == texts {
+			a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]
+			if c.kind == texts {
 				e.Similarity = c.similarity(a, b, 0)
 			}
-			e.Adds = float64(m.worth * (t.log(m, matches, n, e.Level, p) - t.log(m, random, n, e.Level, p)))
+			of := &m.logs[n][e.Level]
+			atRandom := of[random]
+			if e.Level == equal && !c.whole {
+				atRandom = a.chance
+			}
+			e.Adds = float64(m.worth * (of[matches] - atRandom))
 		}
 		constant -= e.Adds
 		columns = append(columns, e)

@@ -30,7 +30,7 @@ const (
 	chunk  = 4096 // pairs that are counted by one goroutine
 	rounds = 60   // of EM at most
 
-	learnFrom = 400_000 // pairs, and up to twice as many
+	learnFrom = 100_000 // pairs, and up to twice as many
 	settled   = 1e-4    // EM ends when no class changes by more than this share of it
 	// siblingShare is how much of what matches have in common siblings and relatives may have at most: a class of pairs that agree nearly everywhere would be one of
 	// matches with errors. With 0.5, F1 on rec-cora falls from .87 to .42 (TestMatchQuality).
@@ -45,7 +45,7 @@ type model struct {
 	priors [classes]float64 // shares of all pairs
 	worth  float64          // of the evidence of a column
 
-	logs  [classes][][levels]float64 // of levels
+	logs  [][levels][classes]float64 // of levels, by column
 	prior [classes]float64           // of priors
 }
 
@@ -114,6 +114,9 @@ func (a *tally) clear(columns int) {
 // add counts a pair.
 func (a *tally) add(shares [classes]float64, at []int8) {
 	for class, share := range shares {
+		if share == 0 {
+			continue
+		}
 		a.sums[class] += share
 		counts := a.counts[class]
 		for n, l := range at {
@@ -165,7 +168,7 @@ func (m *model) takeLogs() {
 	for class := range m.levels {
 		for n := range m.levels[class] {
 			for l, x := range m.levels[class][n] {
-				m.logs[class][n][l] = ln(x)
+				m.logs[n][l][class] = ln(x)
 			}
 		}
 	}
@@ -173,23 +176,39 @@ func (m *model) takeLogs() {
 
 // logs returns the logarithm of the prior share of each class times the likelihood of a pair in it.
 func (t *Table) logs(m *model, p *Pair, at []int8) (logs [classes]float64) {
-	for class := range logs {
-		sum := 0.0
-		for n, l := range at {
-			if l >= 0 {
-				sum += t.log(m, class, n, int(l), p)
-			}
+	for n, l := range at {
+		if l < 0 {
+			continue
 		}
-		logs[class] = m.prior[class] + float64(m.worth*sum)
+		of := &m.logs[n][l]
+		for class := range random {
+			logs[class] += of[class]
+		}
+		if c := t.columns[n]; l == equal && !c.whole {
+			logs[random] += c.values[c.of[p.A]].chance
+		} else {
+			logs[random] += of[random]
+		}
+	}
+	for class := range logs {
+		logs[class] = m.prior[class] + float64(m.worth*logs[class])
 	}
 	return logs
 }
+
+// negligible is the logarithm of the share of a class that counts as none.
+const negligible = -30
 
 // shared returns the shares of the classes.
 func shared(logs [classes]float64) (shares [classes]float64) {
 	top, sum := slices.Max(logs[:]), 0.0
 	for class, x := range logs {
-		shares[class] = exact.Exp(x - top)
+		switch {
+		case x == top:
+			shares[class] = 1
+		case x-top > negligible:
+			shares[class] = exact.Exp(x - top)
+		}
 		sum += shares[class]
 	}
 	for class := range shares {
@@ -206,14 +225,6 @@ func oddsOf(logs [classes]float64) float64 {
 		sum += exact.Exp(x - most)
 	}
 	return logs[matches] - most - ln(sum)
-}
-
-// log returns the logarithm of the share of a level of a column.
-func (t *Table) log(m *model, class, n, level int, p *Pair) float64 {
-	if c := t.columns[n]; class == random && level == equal && !c.whole {
-		return c.values[c.of[p.A]].chance
-	}
-	return m.logs[class][n][level]
 }
 
 // learn sets the shares of the classes from what was counted. How often pairs at random are alike as a whole is learned too, at the levels that a sample of them
