@@ -1,11 +1,6 @@
 package values
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/neardup/neardup/internal/clean"
-)
+import "strings"
 
 // This file reads and writes days.
 
@@ -83,23 +78,6 @@ func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool
 	default: // 6.5.2014
 		return c, b, a, true
 	}
-}
-
-// monthNumber returns the number of a month that is written as at most two digits, as its English
-// name, or as the first letters of that. For anything else it returns a number that no month has.
-// month must not be empty.
-func monthNumber(month string) int {
-	if countDigits(month) > 0 {
-		if len(month) > 2 {
-			return 0
-		}
-		return smallNumber(month)
-	}
-	if month == "sept" {
-		month = "sep"
-	}
-	// An unknown name has the index −1, and so the month 0.
-	return 1 + slices.IndexFunc(clean.Months[:], func(name string) bool { return name == month || name[:3] == month })
 }
 
 // isTimeOfDay reports whether s, the text after a date, is empty or looks like a time of day:

@@ -8,6 +8,7 @@
 package values
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -109,4 +110,21 @@ func countLetters(s string) (n int) {
 		n++
 	}
 	return n
+}
+
+// monthNumber returns the number of a month that is written as at most two digits, as its English
+// name, or as the first letters of that. For anything else it returns a number that no month has.
+// month must not be empty.
+func monthNumber(month string) int {
+	if countDigits(month) > 0 {
+		if len(month) > 2 {
+			return 0
+		}
+		return smallNumber(month)
+	}
+	if month == "sept" {
+		month = "sep"
+	}
+	// An unknown name has the index −1, and so the month 0.
+	return 1 + slices.IndexFunc(clean.Months[:], func(name string) bool { return name == month || name[:3] == month })
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file chooses the pairs that are compared. A row has parts: its values, and the words of texts. Two rows are compared if they share a part that few rows
@@ -105,7 +103,7 @@ func (t *Table) parts(rows []int32) [][]part {
 		}
 	})
 	counts := make([]map[uint64]int32, buckets/16)
-	parallel.Each(len(counts), func(n int) {
+	inParallel(len(counts), func(n int) {
 		counts[n] = map[uint64]int32{}
 		for _, of := range parts {
 			for _, p := range of {
@@ -146,7 +144,7 @@ func pairsIn(parts [][]part, remainder, of uint64, least int32) []uint64 {
 		}
 	})
 	found := make([][]uint64, buckets)
-	parallel.Each(buckets, func(n int) {
+	inParallel(buckets, func(n int) {
 		var all []posting
 		for i := range chunks {
 			all = append(all, chunks[i][n]...)
@@ -207,7 +205,7 @@ func sorted(keys []uint64, rows int) []uint64 {
 		n := int(key>>32) * buckets / rows
 		of[n] = append(of[n], key)
 	}
-	parallel.Each(buckets, func(n int) {
+	inParallel(buckets, func(n int) {
 		slices.Sort(of[n])
 		of[n] = slices.Compact(of[n])
 	})

@@ -2,12 +2,18 @@
 //
 //	plain.go       values without case, marks and punctuation, and their words
 //	similar.go     how alike two words or values are
-//	column.go      what a column is, and at which level two of its values agree
+//	values.go      dates and numbers
+//	column.go      what a column is
+//	rare.go        how rare values and words are
+//	agree.go       at which level two values agree
 //	candidates.go  which pairs of rows are compared: those that share something rare
-//	weights.go     how much each level of each column says, by EM
+//	start.go       what each level of each column says in most tables
+//	weights.go     what it says in this one, by EM
 //	groups.go      groups that pairs agree on
+//	explain.go     what each column adds to the odds of a pair
+//	table.go       the way through
 //
-// The model is that of Fellegi and Sunter (A Theory for Record Linkage, 1969) with weights by EM (Winkler 1988), and differs in three things. Besides
-// matches and pairs at random there is a third class of pairs, siblings: articles in one issue, people in one household. The row as a whole is one more column.
-// And columns are not independent, so the evidence of many counts as that of four.
+// The model is that of Fellegi and Sunter (A Theory for Record Linkage, 1969) with weights by EM (Winkler 1988), and differs in four things. Besides
+// matches and pairs at random there are two more classes of pairs, siblings and relatives: articles in one issue, works of one author. The row as a whole is one more
+// column. How rare a value is, is counted among the groups that are found. And columns are not independent, so the evidence of many counts as that of a few.
 package link

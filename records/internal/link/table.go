@@ -100,7 +100,7 @@ func newTable(names []string, cells [][]string, rows int) *Table {
 	}
 	whole := t.order(cells) // so that words are numbered in the same order however the rows are given
 	read := make([][]*column, len(names))
-	parallel.Each(len(names), func(n int) { read[n] = newColumns(names[n], t.inOrder(cells[n])) })
+	inParallel(len(names), func(n int) { read[n] = newColumns(names[n], t.inOrder(cells[n])) })
 	var used [][]string
 	areAll := true // and as they were given
 	for n, of := range read {
@@ -192,6 +192,9 @@ func (t *Table) move(before []int32) {
 	}
 }
 
+// inParallel calls do for n things, on all processors.
+func inParallel(n int, do func(i int)) { parallel.Each(n, do) }
+
 // inChunks calls do for pieces of n things, on all processors.
 func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
@@ -205,7 +208,7 @@ func (t *Table) isOne() bool {
 // count counts how rare values are among some rows.
 func (t *Table) count(rows []int32) {
 	t.counted = rows
-	parallel.Each(len(t.columns), func(n int) { t.columns[n].count(rows) })
+	inParallel(len(t.columns), func(n int) { t.columns[n].count(rows) })
 }
 
 // heads returns the rows that are the first ones of their groups.
@@ -288,63 +291,4 @@ func (r *Result) named(p Pair) Pair {
 	a, b := r.table.given[p.A], r.table.given[p.B]
 	p.A, p.B = min(a, b), max(a, b)
 	return p
-}
-
-// An Evidence is what a column says about a pair.
-type Evidence struct {
-	Column string // "" for the row as a whole
-	Kind   string
-	Level  int // from 0, different, to Most, equal; -1 if a value is missing
-	Most   int
-
-	Similarity float64 // of texts, and of the row as a whole
-	Adds       float64 // to the log odds
-}
-
-// Name returns the name of the level.
-func (e *Evidence) Name() string {
-	switch {
-	case e.Level < 0:
-		return "missing"
-	case e.Level == e.Most:
-		return "equal"
-	case e.Level == 0:
-		return "different"
-	}
-	return [...]string{"somewhat similar", "similar", "nearly equal"}[(3*e.Level-1)/e.Most]
-}
-
-// Explain returns what each column says about two rows, by their numbers as given, and what does not come from a column: how rare matches are, and how often other
-// rows have as much in common without being matches. The sum of all is the log odds.
-func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
-	if r.model == nil {
-		return nil, 0
-	}
-	t, m := r.table, r.model
-	pairs := []Pair{{A: r.places[a], B: r.places[b]}}
-	at := t.compare(pairs)
-	p := &pairs[0]
-	odds := oddsOf(t.logs(m, p, at))
-	constant = odds
-	for n, c := range t.columns {
-		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: int(at[n]), Most: equal}
-		if c.whole {
-			e.Most = levels - 1
-		}
-		if e.Level >= 0 {
-			a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]
-			if c.kind == texts {
-				e.Similarity = c.similarity(a, b, 0)
-			}
-			of := &m.logs[n][e.Level]
-			atRandom := of[random]
-			if e.Level == equal && !c.whole {
-				atRandom = a.chance
-			}
-			e.Adds = float64(m.worth * (of[matches] - atRandom))
-		}
-		constant -= e.Adds
-		columns = append(columns, e)
-	}
-	return columns, constant
 }

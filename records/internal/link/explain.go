@@ -1,0 +1,62 @@
+package link
+
+// This file says what each column adds to the odds of a pair.
+
+// An Evidence is what a column says about a pair.
+type Evidence struct {
+	Column string // "" for the row as a whole
+	Kind   string
+	Level  int // from 0, different, to Most, equal; -1 if a value is missing
+	Most   int
+
+	Similarity float64 // of texts, and of the row as a whole
+	Adds       float64 // to the log odds
+}
+
+// Name returns the name of the level.
+func (e *Evidence) Name() string {
+	switch {
+	case e.Level < 0:
+		return "missing"
+	case e.Level == e.Most:
+		return "equal"
+	case e.Level == 0:
+		return "different"
+	}
+	return [...]string{"somewhat similar", "similar", "nearly equal"}[(3*e.Level-1)/e.Most]
+}
+
+// Explain returns what each column says about two rows, by their numbers as given, and what does not come from a column: how rare matches are, and how often other
+// rows have as much in common without being matches. The sum of all is the log odds.
+func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
+	if r.model == nil {
+		return nil, 0
+	}
+	t, m := r.table, r.model
+	pairs := []Pair{{A: r.places[a], B: r.places[b]}}
+	at := t.compare(pairs)
+	p := &pairs[0]
+	odds := oddsOf(t.logs(m, p, at))
+	constant = odds
+	for n, c := range t.columns {
+		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: int(at[n]), Most: equal}
+		if c.whole {
+			e.Most = levels - 1
+		}
+		if e.Level >= 0 {
+			a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]
+			if c.kind == texts {
+				e.Similarity = c.similarity(a, b, 0)
+			}
+			of := &m.logs[n][e.Level]
+			atRandom := of[random]
+			if e.Level == equal && !c.whole {
+				atRandom = a.chance
+			}
+			e.Adds = float64(m.worth * (of[matches] - atRandom))
+		}
+		constant -= e.Adds
+		columns = append(columns, e)
+	}
+	return columns, constant
+}

@@ -1,0 +1,80 @@
+package link
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/neardup/neardup/internal/values"
+)
+
+// This file reads dates and numbers, however they are written.
+
+// daysOf writes dates as eight digits, year first, or returns false if nine of ten cells are none.
+func daysOf(cells []string) (days []string, areDates bool) {
+	days = make([]string, len(cells))
+	filled, dated := 0, 0
+	for i, cell := range cells {
+		days[i] = strings.TrimSpace(cell)
+		if days[i] == "" {
+			continue
+		}
+		filled++
+		if day, isDate := dayOf(days[i]); isDate {
+			days[i] = day
+			dated++
+		} else if filled >= 100 && dated < filled/2 {
+			return nil, false
+		}
+	}
+	return days, filled > 0 && dated > filled*9/10
+}
+
+// dayOf writes a date as eight digits.
+func dayOf(s string) (string, bool) {
+	if len(s) == 8 && isDigits(s) {
+		return s, (s[:2] == "19" || s[:2] == "20") && s[4:6] <= "12" && s[6:] <= "31"
+	}
+	if len(s) < 6 || countDigits(s) < 3 {
+		return "", false
+	}
+	day := values.Date.Of(s, "")
+	if len(day) != 10 || day[4] != '-' || day[7] != '-' || countDigits(day) != 8 {
+		return "", false
+	}
+	return day[:4] + day[5:7] + day[8:], true
+}
+
+// numberOf reads a number, also of a length of time such as 1m 58sec or 08:40, in seconds.
+func numberOf(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 40 {
+		return 0, false
+	}
+	bare := strings.TrimLeft(strings.ReplaceAll(s, ",", ""), "$€£¥")
+	if x, err := strconv.ParseFloat(bare, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
+		return x, true
+	}
+	minutes, seconds, ok := strings.Cut(s, ":")
+	if !ok || len(seconds) != 2 {
+		if minutes, seconds, ok = strings.Cut(s, "m"); !ok {
+			return 0, false
+		}
+		seconds = strings.TrimRight(strings.TrimSpace(seconds), "sec. ")
+	}
+	m, err := strconv.ParseUint(minutes, 10, 20)
+	if err != nil {
+		return 0, false
+	}
+	sec, err := strconv.ParseUint(seconds, 10, 20)
+	return float64(60*m + sec), err == nil
+}
+
+func countDigits(s string) (n int) {
+	for i := range len(s) {
+		if s[i]-'0' <= 9 {
+			n++
+		}
+	}
+	return n
+}
