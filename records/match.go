@@ -20,6 +20,10 @@ type MatchOptions struct {
 	// Columns are the columns that are compared; nil means all. Leave out columns that say where a row is from, and ids that some rows share.
 	Columns []string
 
+	// Sources links tables: it has the source of each row. Two rows of one source never match, and a row matches one row of another source at most. Nil means that
+	// any rows may match.
+	Sources []int
+
 	// Probability is the smallest probability of a match, above 0 and below 1; 0 means 0.5.
 	Probability float64
 }
@@ -40,7 +44,7 @@ type MatchOptions struct {
 // Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together, and if what they share is rare
 // enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 40 pairs of each are in memory, 3 to 10 kB for each row, and time grows
 // nearly in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
-// or if ctx ends.
+// if the number of Sources is not that of the rows, or if ctx ends.
 func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {
 	p := o.Probability
 	if p == 0 {
@@ -51,6 +55,9 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 	}
 	if len(rows) > math.MaxInt32 {
 		return nil, errors.New("records: too many rows")
+	}
+	if o.Sources != nil && len(o.Sources) != len(rows) {
+		return nil, fmt.Errorf("records: %d rows have %d sources", len(rows), len(o.Sources))
 	}
 	names, err := columnsIn(rows, o.Columns)
 	if err != nil {
@@ -63,7 +70,7 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 			cells[n][i] = row[name]
 		}
 	}
-	result, err := link.Link(ctx, names, cells, len(rows), link.OddsOf(p))
+	result, err := link.Link(ctx, names, cells, len(rows), o.Sources, link.OddsOf(p))
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,9 @@ func TestMatch(t *testing.T) {
 // TestMatchIsInvariant: the order of the rows and the number of processors change nothing.
 func TestMatchIsInvariant(t *testing.T) {
 	rows, _ := people(400, 2)
+	for i := range rows {
+		rows[i]["id"] = fmt.Sprint(7919 * i % 10007) // which is ignored
+	}
 	want := match(t, rows, MatchOptions{})
 	order := rand.New(rand.NewPCG(5, 5)).Perm(len(rows))
 	mixed := make([]neardup.Record, len(rows))
@@ -152,6 +155,49 @@ func TestMatchIsInvariant(t *testing.T) {
 	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
 	if !reflect.DeepEqual(groups, want.Groups) {
 		t.Errorf("%v, not %v", groups, want.Groups)
+	}
+}
+
+// TestMatchSources: rows of one source do not match, not even equal ones, and a row has one match in each other source.
+func TestMatchSources(t *testing.T) {
+	rows, pairs := people(900, 6)
+	sources := make([]int, len(rows))
+	for _, p := range pairs {
+		sources[p[1]] = 1
+	}
+	for i := range 20 { // each of these is twice in the first source
+		rows, sources = append(rows, rows[pairs[i][0]]), append(sources, 0)
+	}
+	m := match(t, rows, MatchOptions{Sources: sources})
+	hit := 0
+	for _, p := range m.Pairs {
+		if slices.Contains(pairs, [2]int{p.A, p.B}) {
+			hit++
+		}
+		if sources[p.A] == sources[p.B] {
+			t.Errorf("%d and %d are of one source", p.A, p.B)
+		}
+	}
+	if hit < len(pairs)*96/100 || len(m.Pairs) > len(pairs)+3 {
+		t.Errorf("%d of %d pairs are found, and %d others", hit, len(pairs), len(m.Pairs)-hit)
+	}
+	seen := map[int]bool{}
+	for _, p := range m.Pairs {
+		if seen[p.A] || seen[p.B] {
+			t.Errorf("%d or %d is in two pairs", p.A, p.B)
+		}
+		seen[p.A], seen[p.B] = true, true
+	}
+	for _, g := range m.Groups {
+		if len(g) != 2 || sources[g[0]] == sources[g[1]] {
+			t.Errorf("the group %v", g)
+		}
+	}
+	if m := match(t, rows, MatchOptions{Sources: make([]int, len(rows))}); len(m.Pairs)+len(m.Groups) > 0 {
+		t.Errorf("%d pairs within one source", len(m.Pairs))
+	}
+	if _, err := Match(t.Context(), rows, MatchOptions{Sources: sources[1:]}); err == nil {
+		t.Error("a row without a source is accepted")
 	}
 }
 

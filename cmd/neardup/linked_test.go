@@ -102,3 +102,51 @@ func TestSmallTable(t *testing.T) {
 		}
 	}
 }
+
+// TestLink: two rows of one input never match, even if they are equal, and a row matches one of the other at most.
+func TestLink(t *testing.T) {
+	t.Chdir(t.TempDir())
+	persons(t, "all.csv", 400)
+	a, b := "", ""
+	twice := 0
+	for i, line := range strings.SplitAfter(read(t, "all.csv"), "\n") {
+		if i == 0 || strings.Contains(line, "-again") {
+			b += line
+			twice++
+		}
+		if !strings.Contains(line, "-again") {
+			a += line
+			if i > 0 && i < 20 && line != "" { // twice in one input
+				a += "x" + line
+			}
+		}
+	}
+	for name, text := range map[string]string{"a.csv": a, "b.csv": b} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, _, stderr := callHere("records", "--link", "a.csv", "b.csv", "--pairs", "pairs.tsv")
+	if status != 0 {
+		t.Fatalf("%d: %s", status, stderr)
+	}
+	right := 0
+	pairs := strings.Split(strings.TrimSpace(read(t, "pairs.tsv")), "\n")
+	for _, line := range pairs {
+		cells := strings.Split(line, "\t")
+		if strings.HasSuffix(cells[0], "-again") == strings.HasSuffix(cells[1], "-again") {
+			t.Errorf("a pair of one input: %s", line)
+		}
+		if cells[1] == strings.TrimPrefix(cells[0], "x")+"-again" {
+			right++
+		}
+	}
+	if right < (twice-1)*97/100 || len(pairs) > twice+2 {
+		t.Errorf("%d pairs, %d of %d are right", len(pairs), right, twice-1)
+	}
+	for _, args := range [][]string{{"a.csv"}, {"--schema=-", "a.csv", "b.csv"}} {
+		if status, _, stderr := callHere(append([]string{"records", "--link"}, args...)...); status == 0 || !strings.Contains(stderr, "--link") {
+			t.Errorf("%q: %d, %s", args, status, stderr)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type Linked struct {
 	corpus *corpus.Corpus
 	o      *options.Options
 	rows   []neardup.Record
+	source []int            // of each row, with --link
 	found  *records.Matches // nil before Find
 	less   *records.Matches // with pairs from leastLinked on; nil until the page asks for them
 }
@@ -39,6 +40,9 @@ func NewLinked(c *corpus.Corpus, o *options.Options) *Linked {
 			for _, t := range some {
 				delete(t.Record, o.Cols.ID)
 				e.rows = append(e.rows, t.Record)
+				if o.Link {
+					e.source = append(e.source, int(t.Place.Source))
+				}
 			}
 		}
 		return nil
@@ -68,6 +72,9 @@ func (e *Linked) sayColumns() {
 			said = append(said, x.Column+" ("+x.Kind+")")
 		}
 	}
+	if len(said) == 0 {
+		return
+	}
 	fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns are compared as what their values are: %s\n", strings.Join(said, ", "))
 	if ignored := e.found.Ignored; len(ignored) > 0 {
 		fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns that say nothing are ignored, because all rows have the same value or each has one of its own: %s\n", strings.Join(ignored, ", "))
@@ -79,8 +86,11 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 	if most := options.MostRows(e.o.Memory); len(e.rows) > most {
 		return nil, fmt.Errorf("all rows and their pairs are kept in memory: at most %d rows fit in --memory, and there are %d; raise it, or compare by a fixed schema, --schema -", most, len(e.rows))
 	}
+	if e.o.Link && len(e.corpus.Sources) < 2 {
+		return nil, errors.New("--link needs two inputs or more")
+	}
 	var err error
-	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Probability: e.threshold()}); err != nil {
+	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Probability: e.threshold()}); err != nil {
 		return nil, err
 	}
 	f := &Found{}
@@ -151,7 +161,7 @@ func (e *Linked) Estimate() (dedup.Estimate, error) {
 // PairsFrom implements Engine. The weights do not depend on the probability, so one more search serves every call.
 func (e *Linked) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
 	if e.less == nil {
-		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Probability: leastLinked}); err != nil {
+		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Probability: leastLinked}); err != nil {
 			return nil, err
 		}
 	}

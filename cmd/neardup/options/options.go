@@ -32,6 +32,7 @@ type Options struct {
 	PartFiles []string // of shards, which the call reads or writes
 	Estimate  bool     // only report what the call would cost
 	Learn     bool     // rows are compared by what the table says of its columns (records.Match)
+	Link      bool     // and those of one input never match
 	Given     Given    // with the method given
 	Set       []string // the flags that were given and count for all calls on these inputs, as --name=value
 }

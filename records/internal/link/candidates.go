@@ -51,7 +51,7 @@ type posting struct {
 // candidates returns the pairs to compare among rows, in order.
 func (t *Table) candidates(rows []int32) []Pair {
 	if len(rows) <= smallTable {
-		return allPairs(rows)
+		return t.allPairs(rows)
 	}
 	parts := t.parts(rows)
 	least := int32(float64(leastShared*inUnits) * ln(float64(max(len(rows), 1))))
@@ -61,18 +61,22 @@ func (t *Table) candidates(rows []int32) []Pair {
 		keys = append(keys, pairsIn(parts, uint64(batch), uint64(batches), least)...)
 	}
 	keys = sorted(keys, len(rows))
-	pairs := make([]Pair, len(keys))
-	for i, key := range keys {
-		pairs[i] = Pair{A: rows[key>>32], B: rows[uint32(key)]}
+	pairs := make([]Pair, 0, len(keys))
+	for _, key := range keys {
+		if p := (Pair{A: rows[key>>32], B: rows[uint32(key)]}); t.mayMatch(p.A, p.B) {
+			pairs = append(pairs, p)
+		}
 	}
 	return pairs
 }
 
-// allPairs returns all pairs of rows.
-func allPairs(rows []int32) (pairs []Pair) {
+// allPairs returns all pairs of rows that may match.
+func (t *Table) allPairs(rows []int32) (pairs []Pair) {
 	for i, a := range rows {
 		for _, b := range rows[i+1:] {
-			pairs = append(pairs, Pair{A: a, B: b})
+			if t.mayMatch(a, b) {
+				pairs = append(pairs, Pair{A: a, B: b})
+			}
 		}
 	}
 	return pairs

@@ -82,8 +82,14 @@ func newColumn(name string, cells []string) *column {
 	c := &column{name: name, of: make([]int32, len(cells))}
 	known, words := map[string]int32{}, map[string]int32{}
 	numeric, digits := 0, 0
+	plains := make([]string, len(cells))
+	inChunks(1000, len(cells), func(from, to int) {
+		for row := from; row < to; row++ {
+			plains[row] = plain(cells[row])
+		}
+	})
 	for row, cell := range cells {
-		n := c.intern(cell, known, words)
+		n := c.intern(cell, plains[row], known, words)
 		if c.of[row] = n; n < 0 {
 			continue
 		}
@@ -107,9 +113,8 @@ func newColumn(name string, cells []string) *column {
 	return c
 }
 
-// intern returns the number of the value in a cell, or -1 if there is none. known and words have the numbers of values and words.
-func (c *column) intern(cell string, known, numbered map[string]int32) int32 {
-	text := plain(cell)
+// intern returns the number of the value in a cell whose plain text is given, or -1 if there is none. known and numbered have the numbers of values and words.
+func (c *column) intern(cell, text string, known, numbered map[string]int32) int32 {
 	if text == "" {
 		return -1
 	}

@@ -38,7 +38,7 @@ func (t *Table) groups(pairs []Pair, threshold float64) []int32 {
 	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(pairs[j].Odds, pairs[i].Odds), cmp.Compare(i, j)) })
 	for _, i := range order {
 		a, b := of[pairs[i].A], of[pairs[i].B]
-		if a == b || between(members[a], members[b], odds) <= 0 {
+		if a == b || t.between(members[a], members[b], odds) <= 0 {
 			continue
 		}
 		a, b = min(a, b), max(a, b)
@@ -51,10 +51,13 @@ func (t *Table) groups(pairs []Pair, threshold float64) []int32 {
 	return of
 }
 
-// between adds up the log odds of the pairs between two groups.
-func between(a, b []int32, odds map[uint64]float64) (sum float64) {
+// between adds up the log odds of the pairs between two groups. Groups that have rows of one source stay apart.
+func (t *Table) between(a, b []int32, odds map[uint64]float64) (sum float64) {
 	for _, x := range a[:min(len(a), mostMembers)] {
 		for _, y := range b[:min(len(b), mostMembers)] {
+			if !t.mayMatch(x, y) {
+				return -1
+			}
 			if o, isKnown := odds[uint64(min(x, y))<<32|uint64(max(x, y))]; isKnown {
 				sum += o
 			} else {

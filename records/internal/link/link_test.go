@@ -166,7 +166,7 @@ func TestCandidates(t *testing.T) {
 			cells[n] = append(cells[n], string([]byte{'a' + byte(x/26), 'a' + byte(x%26)})) // one word
 		}
 	}
-	tab := newTable([]string{"a", "b", "c"}, cells[:], 500)
+	tab := newTable([]string{"a", "b", "c"}, cells[:], 500, nil)
 	got := map[[2]int32]bool{}
 	for _, p := range tab.candidates(upTo(500)) {
 		got[[2]int32{p.A, p.B}] = true
@@ -215,7 +215,7 @@ func TestColumns(t *testing.T) {
 			cells[n] = append(cells[n], cell)
 		}
 	}
-	tab := newTable(names, cells[:], 60)
+	tab := newTable(names, cells[:], 60, nil)
 	var got []string
 	for _, c := range tab.columns {
 		got = append(got, c.name+" "+kindNames[c.kind])
@@ -229,7 +229,7 @@ func TestColumns(t *testing.T) {
 	if whole := tab.columns[3]; strings.Contains(fmt.Sprint(whole.words), "person") || !slices.Contains(whole.words, "lane") {
 		t.Errorf("the rows as wholes have the words %q", whole.words)
 	}
-	tab = newTable([]string{"x"}, [][]string{cells[1]}, 60)
+	tab = newTable([]string{"x"}, [][]string{cells[1]}, 60, nil)
 	if !tab.isOne() || len(tab.columns) != 2 || !tab.columns[1].whole {
 		t.Errorf("one column: %v", tab.columns)
 	}
@@ -314,7 +314,7 @@ func TestSiblings(t *testing.T) {
 			want++
 		}
 	}
-	result, err := Link(context.Background(), names, cells[:], len(cells[0]), 0)
+	result, err := Link(context.Background(), names, cells[:], len(cells[0]), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (t *Table) start(candidates int) *model {
 		}
 	}
 	some := float64(min(max(candidates, 1), mostCandidates*t.rows))
-	m.priors = [classes]float64{max(fewMatches*float64(t.rows), manyMatches*some) / t.all(), manySiblings / 2 * some / t.all(), manySiblings / 2 * some / t.all(), 1}
+	m.priors = [classes]float64{max(fewMatches*float64(t.rows), manyMatches*some) / t.all, manySiblings / 2 * some / t.all, manySiblings / 2 * some / t.all, 1}
 	if len(said) < 3 { // no two columns that siblings agree in, and others
 		m.priors[siblings], m.priors[relatives] = 2*m.priors[siblings], never
 	}
@@ -101,8 +101,8 @@ func beginOf(c *column, saysLittle bool) [random][levels]float64 {
 // sample counts the levels of pairs at random. How often two rows are equal in a column is known exactly.
 func (t *Table) sample(to [][levels]float64) {
 	var pairs []Pair
-	if t.all() <= sampleSize {
-		pairs = allPairs(t.counted)
+	if t.all <= sampleSize {
+		pairs = t.allPairs(t.counted)
 	} else {
 		r := rand.New(rand.NewPCG(1, 2)) // the rows are in an order of their own
 		for range sampleSize {
@@ -110,7 +110,9 @@ func (t *Table) sample(to [][levels]float64) {
 			if b >= a {
 				b++
 			}
-			pairs = append(pairs, Pair{A: t.counted[a], B: t.counted[b]})
+			if p := (Pair{A: t.counted[a], B: t.counted[b]}); t.mayMatch(p.A, p.B) {
+				pairs = append(pairs, p)
+			}
 		}
 	}
 	at := t.compare(pairs)

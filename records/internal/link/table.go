@@ -20,6 +20,8 @@ type Table struct {
 	rows    int
 	given   []int32 // of each row, its number as it was given
 	counted []int32 // the rows by which rarity is counted
+	all     float64 // how many pairs of them may match
+	sources []int   // of each row, by its number as given; nil if any two rows may match
 	copies  []int32 // of each row, the first row that is equal to it
 }
 
@@ -40,33 +42,26 @@ type Result struct {
 	places  []int32 // of each row as given, its number in the table
 }
 
-// Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds from which on a pair is
-// reported.
-func Link(ctx context.Context, names []string, cells [][]string, rows int, threshold float64) (*Result, error) {
-	t := newTable(names, cells, rows)
+// Link links the rows of a table that has columns with names, each with a cell for each row. sources has the source of each row; two rows of one source do not match,
+// unless it is nil. threshold is the logarithm of the odds from which on a pair is reported.
+func Link(ctx context.Context, names []string, cells [][]string, rows int, sources []int, threshold float64) (*Result, error) {
+	t := newTable(names, cells, rows, sources)
 	r := &Result{table: t, Groups: make([]int32, rows), places: make([]int32, rows)}
 	r.Ignored = t.ignored
 	for row, given := range t.given {
 		r.places[given] = int32(row)
 		r.Groups[given] = given
 	}
-	if rows < 2 || len(t.columns) == 0 {
+	if rows < 2 || len(t.columns) == 0 || sources != nil && !slices.ContainsFunc(sources, func(s int) bool { return s != sources[0] }) {
 		return r, ctx.Err()
 	}
-	var firsts, repeated []int32
-	for row := range t.rows {
-		if first := t.copies[row]; int(first) == row {
-			firsts = append(firsts, first)
-		} else if len(repeated) == 0 || t.copies[repeated[len(repeated)-1]] != first {
-			repeated = append(repeated, int32(row)) // one of each kind
-		}
-	}
+	firsts, seconds := t.distinct()
 	t.count(firsts)
 	for _, c := range t.columns {
 		c.weigh()
 	}
 	pairs := t.candidates(firsts)
-	for _, row := range repeated {
+	for _, row := range seconds {
 		pairs = append(pairs, Pair{A: t.copies[row], B: row})
 	}
 	if err := ctx.Err(); err != nil {
@@ -92,9 +87,21 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, thres
 	return r, nil
 }
 
+// distinct returns the first of the rows that are equal to each other, and the second if there is one.
+func (t *Table) distinct() (firsts, seconds []int32) {
+	for row := range t.rows {
+		if first := t.copies[row]; int(first) == row {
+			firsts = append(firsts, first)
+		} else if len(seconds) == 0 || t.copies[seconds[len(seconds)-1]] != first {
+			seconds = append(seconds, int32(row))
+		}
+	}
+	return firsts, seconds
+}
+
 // newTable reads the columns and puts the rows in their order. Columns that say nothing are ignored.
-func newTable(names []string, cells [][]string, rows int) *Table {
-	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows)}
+func newTable(names []string, cells [][]string, rows int, sources []int) *Table {
+	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows), sources: sources}
 	for row := range t.given {
 		t.given[row] = int32(row)
 	}
@@ -157,15 +164,24 @@ func (t *Table) order(cells [][]string) (whole []string) {
 	})
 	slices.SortStableFunc(t.given, func(i, j int32) int {
 		a, b := hashes[i], hashes[j]
-		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), t.compareSources(i, j))
 	})
 	for row, given := range t.given {
 		t.copies[row] = int32(row)
-		if row > 0 && hashes[given] == hashes[t.given[row-1]] && whole[given] != "" { // rows without values are not like each other
+		// Rows without values are not like each other. Among sources each row is for itself: an equal one may be of the same source or of another.
+		if row > 0 && hashes[given] == hashes[t.given[row-1]] && whole[given] != "" && t.sources == nil {
 			t.copies[row] = t.copies[row-1]
 		}
 	}
 	return whole
+}
+
+// compareSources orders rows, by their numbers as given, by their sources.
+func (t *Table) compareSources(i, j int32) int {
+	if t.sources == nil {
+		return 0
+	}
+	return cmp.Compare(t.sources[i], t.sources[j])
 }
 
 // inOrder returns the cells of a column in the order of the rows.
@@ -200,6 +216,11 @@ func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
 }
 
+// mayMatch reports whether two rows are of different sources, if there are sources.
+func (t *Table) mayMatch(a, b int32) bool {
+	return t.sources == nil || t.sources[t.given[a]] != t.sources[t.given[b]]
+}
+
 // isOne reports whether the table has one column, which is the row as a whole then.
 func (t *Table) isOne() bool {
 	return !slices.ContainsFunc(t.columns, func(c *column) bool { return !c.whole && c.kind != figures })
@@ -208,6 +229,16 @@ func (t *Table) isOne() bool {
 // count counts how rare values are among some rows.
 func (t *Table) count(rows []int32) {
 	t.counted = rows
+	t.all = float64(len(rows)) * float64(len(rows)-1) / 2
+	if t.sources != nil {
+		before := map[int]float64{}
+		for _, row := range rows {
+			source := t.sources[t.given[row]]
+			t.all -= before[source]
+			before[source]++
+		}
+	}
+	t.all = max(t.all, 1)
 	inParallel(len(t.columns), func(n int) { t.columns[n].count(rows) })
 }
 
@@ -273,7 +304,7 @@ func (r *Result) take(pairs []Pair, threshold float64) {
 	}
 	for _, p := range pairs {
 		switch {
-		case p.Odds < threshold:
+		case p.Odds < threshold, t.sources != nil && of[p.A] != of[p.B]: // another row of the source matches better
 		case t.copies[p.A] != t.copies[p.B]:
 			r.Pairs = append(r.Pairs, r.named(p))
 		default: // of each of the equal rows and the first one

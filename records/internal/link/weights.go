@@ -158,9 +158,6 @@ func ln(x float64) float64 { return exact.Ln(x) }
 func OddsOf(probability float64) float64 { return ln(probability / (1 - probability)) }
 func ProbabilityOf(odds float64) float64 { return 1 / (1 + exact.Exp(min(max(-odds, -700), 700))) }
 
-// all returns the number of pairs of rows that are counted.
-func (t *Table) all() float64 { return max(float64(len(t.counted))*float64(len(t.counted)-1)/2, 1) }
-
 func (m *model) takeLogs() {
 	for class, x := range m.priors {
 		m.prior[class] = ln(x)
@@ -240,14 +237,14 @@ func (t *Table) learn(m *model, of *tally) {
 				m.levels[class][n][l] = (x + float64(asBegun*t.columns[n].begin[class][l])) / (both + asBegun)
 			}
 		}
-		m.priors[class] = max(of.sums[class], 1) / t.all()
+		m.priors[class] = max(of.sums[class], 1) / t.all
 	}
 	if len(t.columns) < 3 {
 		return
 	}
 	whole := len(t.columns) - 1
 	for l := equal; l < levels; l++ {
-		m.levels[random][whole][l] = (of.counts[random][whole][l] + smoothing) / t.all()
+		m.levels[random][whole][l] = (of.counts[random][whole][l] + smoothing) / t.all
 	}
 }
 
