@@ -9,11 +9,12 @@ import (
 
 // This file chooses the pairs that are compared. A row has parts: its values, and the words of texts. Two rows are compared if they share a part that few rows
 // have, or two parts that few rows have together, and all that they share is rare enough. What more than mostRows rows have is skipped, so the number of pairs grows
-// in proportion to the rows; a pair that shares only such parts is missed. In a small table all pairs are compared.
+// in proportion to the rows; a pair that shares only such parts is missed, and so is one that shares none of the rarest parts of long rows. In a small table all pairs are compared.
 
 const (
 	mostRows   = 40 // of a block; with 20, F1 on rec-cora falls by .026, and with 80 it rises by .005 (TestMatchQuality)
 	aloneRows  = mostRows / 4
+	mostAlone  = 50 // parts of a row, the rarest ones, that are a block each
 	mostParts  = 14 // of a row, the rarest ones, that are joined in twos
 	leastRows  = 2
 	pairFactor = 0x9E3779B97F4A7C15 // makes the key of two parts; of SplitMix64, as is the next one
@@ -242,8 +243,8 @@ func keyOf(text string, of int) uint64 {
 
 // eachBlock calls f with the blocks of a row: a part that few rows have is one, and so are two of the rarest parts, unless one of them is rare enough alone.
 func eachBlock(parts []part, f func(key uint64)) {
-	for _, p := range parts {
-		if p.rows > mostRows {
+	for i, p := range parts {
+		if p.rows > mostRows || i == mostAlone {
 			break
 		}
 		f(p.key)

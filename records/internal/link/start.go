@@ -15,6 +15,7 @@ const (
 	columnsWorth = 3.5
 	// leastInformation is what a column says if two rows are equal in it, in parts of what it takes to single out a row, from which on it counts as a whole column.
 	leastInformation = 0.3
+	leastSaid        = 1.5   // what all columns say, in the same parts, from which on a table is learned from; tables of things have 2 or more
 	decay            = 0.3   // of the shares of pairs at random, from level to level of the row as a whole, where a sample has no more than the matches in it
 	leastDecay       = 3     // the first such level
 	manyMatches      = 0.05  // the share of candidates that match, in a table with many copies of each thing
@@ -40,6 +41,18 @@ var beginsWhole = [2][levels]float64{{0.005, 0.02, 0.04, 0.07, 0.13, 0.24, 0.29,
 var beginsOne = [...][levels]float64{
 	texts:   {0.10, 0.20, 0.20, 0.15, 0.13, 0.12, 0.07, 0.03},
 	figures: {0.50, 0.15, 0.25, 0.07, 0.03},
+}
+
+// teaches reports whether the columns of a table together single out a row, so that what rows have in common is not chance. If not, as in a table of three
+// categories, nothing is learned.
+func (t *Table) teaches() bool {
+	says := 0.0
+	for _, c := range t.columns {
+		if !c.whole {
+			says -= ln(c.chance())
+		}
+	}
+	return t.isOne() || says >= leastSaid*ln(float64(len(t.counted)))
 }
 
 // start returns a model with which EM begins.
@@ -72,8 +85,9 @@ func (t *Table) start(candidates int) *model {
 			m.levels[class][n] = c.begin[class]
 		}
 	}
-	some := float64(min(max(candidates, 1), mostCandidates*t.rows))
-	m.priors = [classes]float64{max(fewMatches*float64(t.rows), manyMatches*some) / t.all, manySiblings / 2 * some / t.all, manySiblings / 2 * some / t.all, 1}
+	rows := float64(len(t.counted))
+	some := min(float64(max(candidates, 1)), mostCandidates*rows)
+	m.priors = [classes]float64{max(fewMatches*rows, manyMatches*some) / t.all, manySiblings / 2 * some / t.all, manySiblings / 2 * some / t.all, 1}
 	if len(said) < 3 { // no two columns that siblings agree in, and others
 		m.priors[siblings], m.priors[relatives] = 2*m.priors[siblings], never
 	}

@@ -72,6 +72,10 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, sourc
 	if err := t.fit(ctx, r.model, pairs, at); err != nil {
 		return nil, err
 	}
+	if !t.teaches() {
+		r.take(pairs, threshold)
+		return r, nil
+	}
 	// Rarity is that among things, not rows: once more, with one row of each group.
 	t.count(t.heads(firsts, pairs))
 	again := t.start(len(pairs))

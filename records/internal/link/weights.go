@@ -56,6 +56,9 @@ func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) 
 	some := (len(pairs) + step - 1) / step
 	tallies := make([]tally, (some+chunk-1)/chunk)
 	for range rounds {
+		if !t.teaches() {
+			break
+		}
 		m.takeLogs()
 		inChunks(chunk, some, func(from, to int) {
 			of := &tallies[from/chunk]
