@@ -100,6 +100,9 @@ func beginOf(c *column, saysLittle bool) [random][levels]float64 {
 		return [random][levels]float64{beginsWhole[0], beginsWhole[1], beginsWhole[1]}
 	}
 	of := &begins[c.kind]
+	if c.kind == figures {
+		return [random][levels]float64{of[0], beginsOne[figures], beginsOne[figures]}
+	}
 	agree, differ := of[1], of[1]
 	for l := range agree {
 		agree[l] = float64(0.3*of[1][l]) + float64(0.7*of[0][l])
