@@ -24,6 +24,10 @@ type MatchOptions struct {
 	// any rows may match.
 	Sources []int
 
+	// Keys are columns that tell things apart, such as a DOI or a date of birth: two rows with different values in one of them never match. A missing value differs
+	// from none.
+	Keys []string
+
 	// Probability is the smallest probability of a match, above 0 and below 1; 0 means 0.5.
 	Probability float64
 }
@@ -43,23 +47,14 @@ type MatchOptions struct {
 //
 // Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together, and if what they share is rare
 // enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 40 pairs of each are in memory, 3 to 10 kB for each row, and time grows
-// nearly in proportion. It is an error if Probability is out of range, if a column that is named does not exist,
+// nearly in proportion. It is an error if Probability is out of range, if a column or key that is named does not exist,
 // if the number of Sources is not that of the rows, or if ctx ends.
 func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {
 	p := o.Probability
 	if p == 0 {
 		p = 0.5
 	}
-	if !(p > 0 && p < 1) {
-		return nil, fmt.Errorf("records: probability %g: must be above 0 and below 1", o.Probability)
-	}
-	if len(rows) > math.MaxInt32 {
-		return nil, errors.New("records: too many rows")
-	}
-	if o.Sources != nil && len(o.Sources) != len(rows) {
-		return nil, fmt.Errorf("records: %d rows have %d sources", len(rows), len(o.Sources))
-	}
-	names, err := columnsIn(rows, o.Columns)
+	names, err := o.check(p, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +65,7 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 			cells[n][i] = row[name]
 		}
 	}
-	result, err := link.Link(ctx, names, cells, len(rows), o.Sources, link.OddsOf(p))
+	result, err := link.Link(ctx, names, cells, len(rows), link.Rules{Sources: o.Sources, Keys: o.Keys}, link.OddsOf(p))
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +83,29 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 		}
 	}
 	return m, nil
+}
+
+// check returns the columns that are compared, or an error if an option is wrong. p is the probability.
+func (o *MatchOptions) check(p float64, rows []neardup.Record) ([]string, error) {
+	if !(p > 0 && p < 1) {
+		return nil, fmt.Errorf("records: probability %g: must be above 0 and below 1", o.Probability)
+	}
+	if len(rows) > math.MaxInt32 {
+		return nil, errors.New("records: too many rows")
+	}
+	if o.Sources != nil && len(o.Sources) != len(rows) {
+		return nil, fmt.Errorf("records: %d rows have %d sources", len(rows), len(o.Sources))
+	}
+	names, err := columnsIn(rows, o.Columns)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range o.Keys {
+		if !slices.Contains(names, key) && len(rows) > 0 {
+			return nil, fmt.Errorf("records: the key %q is none of the columns, which are %q", key, names)
+		}
+	}
+	return names, nil
 }
 
 // columnsIn returns the columns that are wanted, in order; nil for all that the rows have.

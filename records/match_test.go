@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -198,6 +199,44 @@ func TestMatchSources(t *testing.T) {
 	}
 	if _, err := Match(t.Context(), rows, MatchOptions{Sources: sources[1:]}); err == nil {
 		t.Error("a row without a source is accepted")
+	}
+}
+
+// TestMatchKeys: rows with different keys never match, directly or by a third row; rows without a key may.
+func TestMatchKeys(t *testing.T) {
+	rows, pairs := people(900, 7)
+	for i, p := range pairs {
+		if i%3 < 2 {
+			rows[p[0]]["number"] = fmt.Sprint("N", 1000+i)
+			rows[p[1]]["number"] = fmt.Sprint("n ", 1000+i+i%3)
+		}
+		if i%3 == 1 { // a row without a key that is like both
+			third := maps.Clone(rows[p[0]])
+			delete(third, "number")
+			rows = append(rows, third)
+		}
+	}
+	m := match(t, rows, MatchOptions{Keys: []string{"number"}})
+	of := map[int]int{}
+	for n, g := range m.Groups {
+		for _, row := range g {
+			of[row] = n + 1
+		}
+	}
+	right := 0
+	for i, p := range pairs {
+		together := of[p[0]] > 0 && of[p[0]] == of[p[1]]
+		if i%3 == 1 && together {
+			t.Errorf("%v and %v are in one group", rows[p[0]], rows[p[1]])
+		} else if together {
+			right++
+		}
+	}
+	if right < len(pairs)*2/3*97/100 {
+		t.Errorf("%d of %d pairs with one key or without are found", right, len(pairs)*2/3)
+	}
+	if _, err := Match(t.Context(), rows, MatchOptions{Keys: []string{"doi"}}); err == nil {
+		t.Error("an unknown key is accepted")
 	}
 }
 

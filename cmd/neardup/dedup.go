@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/cmd/neardup/options"
@@ -60,6 +61,7 @@ type recordsCommand struct {
 	inputFlags
 	Schema string `group:"method" placeholder:"FILE" help:"Compare columns by this file instead of by what the table says of them: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. With - instead of a file, the program chooses a schema from the values and prints it. With a schema, the result for two rows does not depend on the others, and tables larger than memory can be compared."`
 	Link   bool   `group:"method" help:"Link the inputs: two rows of one input never match, and a row matches one row of another input at most."`
+	Key    string `group:"method" placeholder:"NAMES" help:"Columns that tell rows apart, separated by commas, such as doi or born: two rows with different values in one of them never match. A missing value differs from none."`
 	outputFlags
 	groupFlags
 	runFlags
@@ -77,11 +79,14 @@ func (c *recordsCommand) Run(of *call) error {
 			return usageError{fmt.Errorf("--%s needs --schema: without it, rows are compared by weights that are learned from the table", name)}
 		}
 	}
-	if c.Link && c.Schema != "" {
-		return usageError{errors.New("--link and --schema cannot be used together")}
+	if (c.Link || c.Key != "") && c.Schema != "" {
+		return usageError{errors.New("--link and --key cannot be used with --schema")}
 	}
 	return of.run(f, func(o *options.Options) error {
 		o.Cols.IsRecord, o.Cols.All, o.Learn, o.Link = true, true, c.Schema == "", c.Link
+		if c.Key != "" {
+			o.Keys = strings.Split(c.Key, ",")
+		}
 		return nil
 	})
 }

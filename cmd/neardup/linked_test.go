@@ -144,6 +144,14 @@ func TestLink(t *testing.T) {
 	if right < (twice-1)*97/100 || len(pairs) > twice+2 {
 		t.Errorf("%d pairs, %d of %d are right", len(pairs), right, twice-1)
 	}
+	if status, _, stderr := callHere("records", "--key=born,last", "a.csv", "b.csv", "--pairs", "keys.tsv"); status != 0 {
+		t.Errorf("%d: %s", status, stderr)
+	} else if text := read(t, "keys.tsv"); strings.Contains(text, "-again") || text == "" {
+		t.Errorf("rows with different names match, or none do: %.200s", text)
+	}
+	if status, _, stderr := callHere("records", "--key=doi", "a.csv"); status != 1 || !strings.Contains(stderr, `the key "doi" is none of the columns`) {
+		t.Errorf("%d: %s", status, stderr)
+	}
 	for _, args := range [][]string{{"a.csv"}, {"--schema=-", "a.csv", "b.csv"}} {
 		if status, _, stderr := callHere(append([]string{"records", "--link"}, args...)...); status == 0 || !strings.Contains(stderr, "--link") {
 			t.Errorf("%q: %d, %s", args, status, stderr)

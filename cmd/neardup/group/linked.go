@@ -90,7 +90,7 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 		return nil, errors.New("--link needs two inputs or more")
 	}
 	var err error
-	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Probability: e.threshold()}); err != nil {
+	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: e.threshold()}); err != nil {
 		return nil, err
 	}
 	f := &Found{}
@@ -161,7 +161,7 @@ func (e *Linked) Estimate() (dedup.Estimate, error) {
 // PairsFrom implements Engine. The weights do not depend on the probability, so one more search serves every call.
 func (e *Linked) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
 	if e.less == nil {
-		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Probability: leastLinked}); err != nil {
+		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: leastLinked}); err != nil {
 			return nil, err
 		}
 	}

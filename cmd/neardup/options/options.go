@@ -33,6 +33,7 @@ type Options struct {
 	Estimate  bool     // only report what the call would cost
 	Learn     bool     // rows are compared by what the table says of its columns (records.Match)
 	Link      bool     // and those of one input never match
+	Keys      []string // nor do those that differ in one of these columns
 	Given     Given    // with the method given
 	Set       []string // the flags that were given and count for all calls on these inputs, as --name=value
 }

@@ -58,7 +58,7 @@ type column struct {
 	begin   [random][levels]float64
 }
 
-// newColumns reads the cells of a column. A text with numbers is two of them.
+// newColumns reads the cells of a column. A text with numbers is two of them, unless its words are always the same, as in p17 and p18.
 func newColumns(name string, cells []string) []*column {
 	if days, areDates := daysOf(cells); areDates {
 		c := newColumn(name, days)
@@ -66,15 +66,24 @@ func newColumns(name string, cells []string) []*column {
 		return []*column{c}
 	}
 	c := newColumn(name, cells)
-	if c.kind == texts && c.filled > 0 {
-		if letters, digits, isSplit := split(cells); isSplit {
-			c = newColumn(name, letters)
-			inside := newColumn(name, digits)
-			c.kind, inside.kind = texts, figures
-			return []*column{c, inside}
-		}
+	if c.kind != texts || c.filled == 0 {
+		return []*column{c}
 	}
-	return []*column{c}
+	if !slices.ContainsFunc(c.values, func(v value) bool { return !isHex(v.glued) }) {
+		c.kind = codes
+		return []*column{c}
+	}
+	letters, digits, isSplit := split(cells)
+	if !isSplit {
+		return []*column{c}
+	}
+	words, inside := newColumn(name, letters), newColumn(name, digits)
+	if len(words.values) < 2 {
+		c.kind = codes
+		return []*column{c}
+	}
+	words.kind, inside.kind = texts, figures
+	return []*column{words, inside}
 }
 
 // newColumn reads the cells of a column.
@@ -171,6 +180,16 @@ func (c *column) isCode() bool {
 	return integers > len(c.values)*9/10 && best > len(c.values)*8/10 && len(c.values) > 150
 }
 
+// isHex reports whether a value is a hash or a UUID.
+func isHex(s string) bool {
+	for i := range len(s) {
+		if s[i]-'0' > 9 && s[i]-'a' > 5 {
+			return false
+		}
+	}
+	return len(s) >= 16
+}
+
 // leastSplit is the share of the texts of a column that have numbers from which on the numbers are compared as a column of their own: house numbers, sizes,
 // editions. Two texts that differ in nothing but a number look alike and are about different things.
 const leastSplit = 0.2
@@ -204,8 +223,14 @@ func split(cells []string) (letters, digits []string, isSplit bool) {
 
 // says reports whether a column says anything: not if all its values are equal, nor if it is a code or number that no two rows share, such as an id.
 func (c *column) says() bool {
-	isID := (c.kind == codes || c.kind == numbers) && len(c.values) == c.filled && c.filled >= leastID
-	return len(c.values) > 1 && !isID
+	if len(c.values) < 2 || c.kind != codes && c.kind != numbers || len(c.values) < c.filled || c.filled < leastID {
+		return len(c.values) > 1
+	}
+	seen := make(map[string]bool, len(c.values))
+	for i := range c.values {
+		seen[c.values[i].glued] = true
+	}
+	return len(seen) < c.filled
 }
 
 // leastID is how many codes or numbers have to be different, and all, to be taken for ids: of fewer it may be chance.

@@ -51,7 +51,7 @@ func (t *Table) groups(pairs []Pair, threshold float64) []int32 {
 	return of
 }
 
-// between adds up the log odds of the pairs between two groups. Groups that have rows of one source stay apart.
+// between adds up the log odds of the pairs between two groups. Groups with two rows that may not match stay apart.
 func (t *Table) between(a, b []int32, odds map[uint64]float64) (sum float64) {
 	for _, x := range a[:min(len(a), mostMembers)] {
 		for _, y := range b[:min(len(b), mostMembers)] {

@@ -110,7 +110,7 @@ func TestKinds(t *testing.T) {
 		want  string
 		cells []string
 	}{
-		{"text", of(func(i int) string { return fmt.Sprint("name ", i%50) })}, {"number", of(func(i int) string { return fmt.Sprint(float64(i) * 1.37) })}, {"number", of(func(i int) string { return fmt.Sprint(1900 + i%100) })},
+		{"text", of(func(i int) string { return fmt.Sprint([]string{"red ", "blue "}[i%2], i%50) })}, {"number", of(func(i int) string { return fmt.Sprint(float64(i) * 1.37) })}, {"number", of(func(i int) string { return fmt.Sprint(1900 + i%100) })},
 		{"date", of(func(i int) string { return fmt.Sprintf("19%02d-%02d-%02d", i%100, 1+i%12, 1+i%28) })}, {"date", of(func(i int) string { return fmt.Sprintf("19%02d%02d%02d", i%100, 1+i%12, 1+i%28) })},
 		{"code", of(func(i int) string { return fmt.Sprint(1_000_000 + 7919*i) })}, {"code", of(func(i int) string { return fmt.Sprintf("+49 431 %06d", 7919*i%1_000_000) })}, {"text", of(func(int) string { return "" })},
 	} {
@@ -166,7 +166,7 @@ func TestCandidates(t *testing.T) {
 			cells[n] = append(cells[n], string([]byte{'a' + byte(x/26), 'a' + byte(x%26)})) // one word
 		}
 	}
-	tab := newTable([]string{"a", "b", "c"}, cells[:], 500, nil)
+	tab := newTable([]string{"a", "b", "c"}, cells[:], 500, Rules{})
 	got := map[[2]int32]bool{}
 	for _, p := range tab.candidates(upTo(500)) {
 		got[[2]int32{p.A, p.B}] = true
@@ -208,28 +208,28 @@ func TestCandidates(t *testing.T) {
 
 // TestColumns: texts with numbers are two columns, and columns that say nothing are ignored.
 func TestColumns(t *testing.T) {
-	names := []string{"id", "street", "kind", "born", "name"}
-	var cells [5][]string
+	names := []string{"id", "street", "kind", "born", "name", "key", "hash", "part"}
+	var cells [8][]string
 	for i := range 60 {
-		for n, cell := range []string{fmt.Sprint(1000 + i), fmt.Sprintf("%d Mill Lane", i%7), "person", fmt.Sprintf("%d May 19%02d", 1+i%28, i), []string{"Ann", "Bob", "Eve"}[i%3]} {
+		for n, cell := range []string{fmt.Sprint(1000 + i), fmt.Sprintf("%d %s Lane", i%7, []string{"Mill", "Long"}[i%2]), "person", fmt.Sprintf("%d May 19%02d", 1+i%28, i), []string{"Ann", "Bob", "Eve"}[i%3], fmt.Sprint("p", i), fmt.Sprintf("%016x", i*7919), fmt.Sprint("no. ", i%9)} {
 			cells[n] = append(cells[n], cell)
 		}
 	}
-	tab := newTable(names, cells[:], 60, nil)
+	tab := newTable(names, cells[:], 60, Rules{})
 	var got []string
 	for _, c := range tab.columns {
 		got = append(got, c.name+" "+kindNames[c.kind])
 	}
-	if want := []string{"street numbers in the text", "born date", "name text", " text"}; !slices.Equal(got, want) {
+	if want := []string{"street text", "street numbers in the text", "born date", "name text", "part code", " text"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if !slices.Equal(tab.ignored, []string{"id", "kind"}) {
+	if !slices.Equal(tab.ignored, []string{"id", "kind", "key", "hash"}) {
 		t.Errorf("%q are ignored", tab.ignored)
 	}
-	if whole := tab.columns[3]; strings.Contains(fmt.Sprint(whole.words), "person") || !slices.Contains(whole.words, "lane") {
+	if whole := tab.columns[5]; strings.Contains(fmt.Sprint(whole.words), "person") || !slices.Contains(whole.words, "lane") {
 		t.Errorf("the rows as wholes have the words %q", whole.words)
 	}
-	tab = newTable([]string{"x"}, [][]string{cells[1]}, 60, nil)
+	tab = newTable([]string{"x"}, [][]string{cells[1]}, 60, Rules{})
 	if !tab.isOne() || len(tab.columns) != 2 || !tab.columns[1].whole {
 		t.Errorf("one column: %v", tab.columns)
 	}
@@ -314,7 +314,7 @@ func TestSiblings(t *testing.T) {
 			want++
 		}
 	}
-	result, err := Link(context.Background(), names, cells[:], len(cells[0]), nil, 0)
+	result, err := Link(context.Background(), names, cells[:], len(cells[0]), Rules{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

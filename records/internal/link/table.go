@@ -21,6 +21,7 @@ type Table struct {
 	given   []int32 // of each row, its number as it was given
 	counted []int32 // the rows by which rarity is counted
 	all     float64 // how many pairs of them may match
+	keys    []*column
 	sources []int   // of each row, by its number as given; nil if any two rows may match
 	copies  []int32 // of each row, the first row that is equal to it
 }
@@ -42,17 +43,28 @@ type Result struct {
 	places  []int32 // of each row as given, its number in the table
 }
 
-// Link links the rows of a table that has columns with names, each with a cell for each row. sources has the source of each row; two rows of one source do not match,
-// unless it is nil. threshold is the logarithm of the odds from which on a pair is reported.
-func Link(ctx context.Context, names []string, cells [][]string, rows int, sources []int, threshold float64) (*Result, error) {
-	t := newTable(names, cells, rows, sources)
+// Rules say which rows never match.
+type Rules struct {
+	Sources []int    // of each row; those of one source do not match, unless this is nil
+	Keys    []string // columns; rows with different values in one of them do not match
+}
+
+// isOneSource reports whether there are sources, and all rows are of the same one.
+func (r *Rules) isOneSource() bool {
+	return r.Sources != nil && !slices.ContainsFunc(r.Sources, func(s int) bool { return s != r.Sources[0] })
+}
+
+// Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds from which on a pair is
+// reported.
+func Link(ctx context.Context, names []string, cells [][]string, rows int, rules Rules, threshold float64) (*Result, error) {
+	t := newTable(names, cells, rows, rules)
 	r := &Result{table: t, Groups: make([]int32, rows), places: make([]int32, rows)}
 	r.Ignored = t.ignored
 	for row, given := range t.given {
 		r.places[given] = int32(row)
 		r.Groups[given] = given
 	}
-	if rows < 2 || len(t.columns) == 0 || sources != nil && !slices.ContainsFunc(sources, func(s int) bool { return s != sources[0] }) {
+	if rows < 2 || len(t.columns) == 0 || rules.isOneSource() {
 		return r, ctx.Err()
 	}
 	firsts, seconds := t.distinct()
@@ -104,8 +116,8 @@ func (t *Table) distinct() (firsts, seconds []int32) {
 }
 
 // newTable reads the columns and puts the rows in their order. Columns that say nothing are ignored.
-func newTable(names []string, cells [][]string, rows int, sources []int) *Table {
-	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows), sources: sources}
+func newTable(names []string, cells [][]string, rows int, rules Rules) *Table {
+	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows), sources: rules.Sources}
 	for row := range t.given {
 		t.given[row] = int32(row)
 	}
@@ -115,7 +127,8 @@ func newTable(names []string, cells [][]string, rows int, sources []int) *Table 
 	var used [][]string
 	areAll := true // and as they were given
 	for n, of := range read {
-		of = slices.DeleteFunc(of, func(c *column) bool { return c.filled == 0 || !c.says() })
+		isKey := slices.Contains(rules.Keys, names[n]) // rows that differ in it are not equal
+		of = slices.DeleteFunc(of, func(c *column) bool { return c.filled == 0 || !isKey && !c.says() })
 		switch {
 		case len(of) == 0:
 			t.ignored = append(t.ignored, names[n])
@@ -135,6 +148,11 @@ func newTable(names []string, cells [][]string, rows int, sources []int) *Table 
 		before := slices.Clone(t.given)
 		whole = t.order(used)
 		t.move(before)
+	}
+	for n, name := range names {
+		if slices.Contains(rules.Keys, name) {
+			t.keys = append(t.keys, newColumn(name, t.inOrder(cells[n])))
+		}
 	}
 	if len(used) == 1 { // it is the row as a whole
 		t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.kind == texts })
@@ -220,9 +238,17 @@ func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
 }
 
-// mayMatch reports whether two rows are of different sources, if there are sources.
+// mayMatch reports whether two rows are of different sources, if there are sources, and differ in no key.
 func (t *Table) mayMatch(a, b int32) bool {
-	return t.sources == nil || t.sources[t.given[a]] != t.sources[t.given[b]]
+	if t.sources != nil && t.sources[t.given[a]] == t.sources[t.given[b]] {
+		return false
+	}
+	for _, key := range t.keys {
+		if i, j := key.of[a], key.of[b]; i != j && i >= 0 && j >= 0 && key.values[i].glued != key.values[j].glued {
+			return false
+		}
+	}
+	return true
 }
 
 // isOne reports whether the table has one column, which is the row as a whole then.
