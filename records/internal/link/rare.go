@@ -57,7 +57,5 @@ const (
 // missing returns how many rows of a usual table are counted with those of this one.
 func (c *column) missing() float64 { return moreRows * float64(max(enoughRows-c.counted, 0)) }
 
-// usual returns how often two rows are equal in a column of this kind: rounded medians of the columns in TestMatchQuality.
-func (c *column) usual() float64 {
-	return [...]float64{texts: 0.01, numbers: 0.02, dates: 0.001, codes: 0.002, figures: 0.01}[c.kind]
-}
+// usual returns how often two rows are equal in a column of this kind.
+func (c *column) usual() float64 { return atRandom[c.kind][equal] }
