@@ -191,6 +191,8 @@ func (e *Linked) Explain(a, b int) (dedup.Explanation, error) {
 			x.Constant = of.Adds
 		case of.Column == "":
 			x.Evidence = append(x.Evidence, dedup.Quantity{Name: "the row as a whole: " + of.Level, Value: of.Similarity, Adds: of.Adds})
+		case of.Kind == "numbers in the text":
+			x.Evidence = append(x.Evidence, dedup.Quantity{Name: "numbers in " + of.Column + ": " + of.Level, Adds: of.Adds})
 		default:
 			x.Evidence = append(x.Evidence, dedup.Quantity{Name: of.Column + ": " + of.Level, Value: of.Similarity, Adds: of.Adds})
 		}
