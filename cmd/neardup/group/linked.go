@@ -75,7 +75,7 @@ func (e *Linked) sayColumns() {
 	if len(said) == 0 {
 		return
 	}
-	fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns are compared as what their values are: %s\n", strings.Join(said, ", "))
+	fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns are compared as what their values are: %s, and the row as a whole\n", strings.Join(said, ", "))
 	if ignored := e.found.Ignored; len(ignored) > 0 {
 		fmt.Fprintf(e.corpus.Log.Notes, "neardup: columns that say nothing are ignored, because all rows have the same value or each has one of its own: %s\n", strings.Join(ignored, ", "))
 	}
