@@ -137,21 +137,27 @@ func (c *column) similarity(a, b *value, least float64) float64 {
 	return min(s, 1)
 }
 
+// A rest is a word that the other text does not have.
+type rest struct {
+	word int32 // -1 if it is taken
+	sign uint64
+}
+
 // sharedWords returns the weight of the words that two texts have in common, of both texts together.
 func (c *column) sharedWords(a, b *value) (shared float64) {
-	var restA, restB [mostRest]int32
+	var restA, restB [mostRest]rest
 	inA, inB := 0, 0
 	for i, j := 0, 0; i < len(a.words) || j < len(b.words); {
 		switch {
 		case j == len(b.words) || i < len(a.words) && a.words[i] < b.words[j]:
 			if inA < mostRest {
-				restA[inA] = a.words[i]
+				restA[inA] = rest{a.words[i], c.signs[a.words[i]]}
 				inA++
 			}
 			i++
 		case i == len(a.words) || a.words[i] > b.words[j]:
 			if inB < mostRest {
-				restB[inB] = b.words[j]
+				restB[inB] = rest{b.words[j], c.signs[b.words[j]]}
 				inB++
 			}
 			j++
@@ -163,21 +169,21 @@ func (c *column) sharedWords(a, b *value) (shared float64) {
 	}
 	for _, x := range restA[:inA] {
 		if at, best := c.likest(x, restB[:inB]); at >= 0 {
-			shared += float64(best * (c.weight[x] + c.weight[restB[at]]))
-			restB[at] = -1
+			shared += float64(best * (c.weight[x.word] + c.weight[restB[at].word]))
+			restB[at].word = -1
 		}
 	}
 	return shared
 }
 
-// likest returns which of some words is most like another one, and how much; those below 0 are taken. It returns -1 if none is.
-func (c *column) likest(x int32, among []int32) (at int, best float64) {
+// likest returns which of some words is most like another one, and how much, or -1 if none is.
+func (c *column) likest(x rest, among []rest) (at int, best float64) {
 	at = -1
 	for k, y := range among {
-		if y < 0 || unlike(c.signs[x], c.signs[y]) {
+		if unlike(x.sign, y.sign) || y.word < 0 {
 			continue
 		}
-		if s := alike(c.words[x], c.words[y]); s > best {
+		if s := alike(c.words[x.word], c.words[y.word]); s > best {
 			best, at = s, k
 		}
 	}

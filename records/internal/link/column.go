@@ -31,8 +31,7 @@ const (
 
 // A value is a distinct value of a column.
 type value struct {
-	plain  string
-	glued  string  // plain without spaces
+	glued  string  // plain, without spaces
 	words  []int32 // in order, each once
 	weight float64 // of the words together
 	number float64 // or NaN
@@ -108,7 +107,7 @@ func newColumn(name string, cells []string) *column {
 		if !math.IsNaN(v.number) {
 			numeric++
 		}
-		if 2*countDigits(v.plain) >= len(v.glued) {
+		if 2*countDigits(v.glued) >= len(v.glued) {
 			digits++
 		}
 	}
@@ -127,7 +126,7 @@ func (c *column) intern(cell, text string, known, numbered map[string]int32) int
 	if text == "" {
 		return -1
 	}
-	v := value{plain: text, number: math.NaN()}
+	v := value{number: math.NaN()}
 	key := text
 	if x, ok := numberOf(cell); ok { // 1.5 and 15 are plain alike
 		v.number = x

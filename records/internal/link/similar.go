@@ -81,8 +81,14 @@ func signOf(s string) (sign uint64) {
 // leastEdits returns how many edits there are at least between strings with two signs: an edit takes one byte away and adds one at most.
 func leastEdits(a, b uint64) int { return (bits.OnesCount64(a^b) + 1) / 2 }
 
-// unlike reports whether the signs of two words show that they are not alike: neither can be the beginning of the other, and they are more than two edits apart.
-func unlike(a, b uint64) bool { return a&^b != 0 && b&^a != 0 && leastEdits(a, b) > 2 }
+// unlike reports whether the signs of two different words show that they are not alike: one is a number, or neither can be the beginning of the other and they are
+// more than two edits apart.
+func unlike(a, b uint64) bool {
+	return a&^digitSigns == 0 || b&^digitSigns == 0 || a&^b != 0 && b&^a != 0 && leastEdits(a, b) > 2
+}
+
+// digitSigns is the sign of all digits.
+const digitSigns = 0x3FF << 26
 
 // alike returns how alike two words are, from 0 to 1: equal, one the beginning of the other or its initial, or with a typing error, or two in a long word. Numbers are equal
 // or not.
