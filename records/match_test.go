@@ -235,6 +235,10 @@ func TestMatchKeys(t *testing.T) {
 	if right < len(pairs)*2/3*97/100 {
 		t.Errorf("%d of %d pairs with one key or without are found", right, len(pairs)*2/3)
 	}
+	dated := []neardup.Record{{"name": "Zhang San", "born": "1956-04-09"}, {"name": "San Zhang", "born": "9 April 1956"}, {"name": "Wang Wu", "born": "1980-01-01"}}
+	if m := match(t, dated, MatchOptions{Keys: []string{"born"}}); len(m.Pairs) != 1 {
+		t.Errorf("one day written in two ways is not one key: %v", m.Pairs)
+	}
 	if _, err := Match(t.Context(), rows, MatchOptions{Keys: []string{"doi"}}); err == nil {
 		t.Error("an unknown key is accepted")
 	}

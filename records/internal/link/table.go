@@ -151,7 +151,11 @@ func newTable(names []string, cells [][]string, rows int, rules Rules) *Table {
 	}
 	for n, name := range names {
 		if slices.Contains(rules.Keys, name) {
-			t.keys = append(t.keys, newColumn(name, t.inOrder(cells[n])))
+			key := cells[n]
+			if days, areDates := daysOf(key); areDates {
+				key = days
+			}
+			t.keys = append(t.keys, newColumn(name, t.inOrder(key)))
 		}
 	}
 	if len(used) == 1 { // it is the row as a whole
