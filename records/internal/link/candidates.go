@@ -20,8 +20,8 @@ const (
 	pairFactor = 0x9E3779B97F4A7C15 // makes the key of two parts; of SplitMix64, as is the next one
 	mixFactor  = 0xBF58476D1CE4E5B9
 
-	// leastShared is the least information in the parts that two rows share, in parts of what it takes to single out a row. It drops three of five pairs of rec-febrl4 and
-	// rec-music20k, and .2 % of the matches of the latter; with 0.7 half of the pairs are dropped, with 0.9 four of five and 2 % of the matches.
+	// leastShared is the least information in the parts that two rows share, in parts of what it takes to single out a row. It drops about half of the pairs of
+	// rec-febrl4 and rec-music20k, and .2 % of the matches of the latter; 0.9 drops four and three of five, and 2 % of those matches.
 	leastShared = 0.75
 	inUnits     = 1000 // information is counted in thousandths of a nat, so that sums are exact
 
