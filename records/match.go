@@ -46,7 +46,7 @@ type MatchOptions struct {
 // column, teaches little, and is decided by what matches have in common in other tables.
 //
 // Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together, and if what they share is rare
-// enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 50 pairs of each are in memory, 3 to 10 kB for each row, and time grows
+// enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 50 pairs of each are in memory, 3 to 12 kB for each row, and time grows
 // nearly in proportion. It is an error if Probability is out of range, if a column or key that is named does not exist,
 // if the number of Sources is not that of the rows, or if ctx ends.
 func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {

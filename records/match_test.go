@@ -244,6 +244,25 @@ func TestMatchKeys(t *testing.T) {
 	}
 }
 
+// TestMatchOneGroup: a table whose rows are all about one thing is explained by the weights with which it was matched.
+func TestMatchOneGroup(t *testing.T) {
+	for n := 2; n < 9; n++ {
+		var rows []neardup.Record
+		for i := range n {
+			rows = append(rows, neardup.Record{"name": "Anna Maria Berg", "city": "Kiel am Strand", "born": fmt.Sprint("1984-03-0", 1+i%2), "street": string(rune('a'+i)) + " long lane"})
+		}
+		m := match(t, rows, MatchOptions{})
+		if len(m.Groups) != 1 || len(m.Groups[0]) != n {
+			t.Errorf("%d rows: %v", n, m.Groups)
+		}
+		for _, p := range m.Pairs {
+			if _, probability := m.Explain(p.A, p.B); math.Abs(probability-p.Probability) > 1e-9 {
+				t.Errorf("%d rows: %v is explained by %v", n, p, probability)
+			}
+		}
+	}
+}
+
 // TestMatchBadTables: tables from which there is nothing to learn.
 func TestMatchBadTables(t *testing.T) {
 	of := func(n int, row func(i int) neardup.Record) (rows []neardup.Record) {

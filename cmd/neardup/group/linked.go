@@ -90,7 +90,7 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 		return nil, errors.New("--link needs two inputs or more")
 	}
 	var err error
-	if e.found, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: e.threshold()}); err != nil {
+	if e.found, err = e.match(e.threshold()); err != nil {
 		return nil, err
 	}
 	f := &Found{}
@@ -115,6 +115,11 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 		}
 	}
 	return f, nil
+}
+
+// match finds the pairs with at least a probability.
+func (e *Linked) match(probability float64) (*records.Matches, error) {
+	return records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: probability})
 }
 
 // threshold returns the smallest probability of a match. A match is never certain.
@@ -161,7 +166,7 @@ func (e *Linked) Estimate() (dedup.Estimate, error) {
 // PairsFrom implements Engine. The weights do not depend on the probability, so one more search serves every call.
 func (e *Linked) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
 	if e.less == nil {
-		if e.less, err = records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: leastLinked}); err != nil {
+		if e.less, err = e.match(leastLinked); err != nil {
 			return nil, err
 		}
 	}

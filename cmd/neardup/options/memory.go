@@ -32,7 +32,7 @@ func MachineMemory() float64 { return float64(textfile.Machine()) }
 // pairBytes is what a pair takes while a list grows: 32 bytes in the old list, and a quarter more in the new one.
 const pairBytes = 72
 
-// rowBytes is what a row and its pairs take while they are linked: 2.8 kB of a table of persons with five columns, 6.4 kB of songs, 12 kB of publications with abstracts.
+// rowBytes is what a row and its pairs take while they are linked: 2.8 kB of a table of persons with five columns, 6.4 kB of songs, 12 kB of 2,000 publications.
 const rowBytes = 10_000
 
 // MostRows returns how many rows are linked at most.

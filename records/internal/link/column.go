@@ -222,8 +222,11 @@ func split(cells []string) (letters, digits []string, isSplit bool) {
 
 // says reports whether a column says anything: not if all its values are equal, nor if it is a code or number that no two rows share, such as an id.
 func (c *column) says() bool {
-	if len(c.values) < 2 || c.kind != codes && c.kind != numbers || len(c.values) < c.filled || c.filled < leastID {
-		return len(c.values) > 1
+	if len(c.values) < 2 {
+		return false
+	}
+	if c.kind != codes && c.kind != numbers || c.filled < leastID || len(c.values) < c.filled {
+		return true
 	}
 	seen := make(map[string]bool, len(c.values))
 	for i := range c.values {

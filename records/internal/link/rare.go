@@ -48,6 +48,9 @@ func (c *column) chance() float64 {
 	return (max(c.pairs, 1) + float64(c.usual()*more*more)) / max(float64(c.counted)*float64(c.counted-1)+float64(more*more), 1)
 }
 
+// information returns what it says that two rows are equal, in nats.
+func (c *column) information() float64 { return -ln(c.chance()) }
+
 // A small table does not show how often rows are equal, so some rows of a usual one are counted with it.
 const (
 	enoughRows = 100

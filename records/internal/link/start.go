@@ -10,6 +10,7 @@ import (
 
 const (
 	sampleSize = 100_000 // pairs at random
+	mostExact  = 5_000   // rows whose pairs are gone through to find all of those
 	// columnsWorth is how many independent columns a row is worth. With all columns taken as independent, journal, year and volume outweigh a title. With 4, F1 on
 	// rec-music20k and rec-song rises by .005, and falls by .05 where only title, author, journal and year of en-records-haematology are compared.
 	columnsWorth = 3.5
@@ -60,7 +61,7 @@ func (t *Table) teaches() bool {
 	says := 0.0
 	for _, c := range t.columns {
 		if !c.whole {
-			says -= ln(c.chance())
+			says += c.information()
 		}
 	}
 	return t.isOne() || says >= leastSaid*ln(float64(len(t.counted)))
@@ -79,7 +80,7 @@ func (t *Table) start(candidates int) *model {
 		if c.whole {
 			continue
 		}
-		x := -ln(c.chance())
+		x := c.information()
 		said = append(said, x)
 		if c.kind != figures { // it is a part of another column
 			width += min(1, x/float64(leastInformation*ln(float64(t.rows)))) * float64(c.filled) / float64(t.rows)
@@ -88,7 +89,7 @@ func (t *Table) start(candidates int) *model {
 	m.worth = min(1, columnsWorth/max(width, 1))
 	slices.Sort(said)
 	for n, c := range t.columns {
-		c.begin = beginOf(c, !c.whole && -ln(c.chance()) < said[len(said)/2])
+		c.begin = beginOf(c, !c.whole && c.information() < said[len(said)/2])
 		if t.isOne() {
 			c.begin[siblings] = beginsOne[c.kind]
 		}
@@ -129,7 +130,7 @@ func beginOf(c *column, saysLittle bool) [random][levels]float64 {
 // sample counts the levels of pairs at random. How often two rows are equal in a column is known exactly.
 func (t *Table) sample(to [][levels]float64) {
 	var pairs []Pair
-	if t.all <= sampleSize {
+	if t.all <= sampleSize && len(t.counted) <= mostExact { // with a small source and a large one, few pairs are found in many
 		pairs = t.allPairs(t.counted)
 	} else {
 		r := rand.New(rand.NewPCG(1, 2)) // the rows are in an order of their own

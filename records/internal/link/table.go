@@ -58,8 +58,7 @@ func (r *Rules) isOneSource() bool {
 // reported.
 func Link(ctx context.Context, names []string, cells [][]string, rows int, rules Rules, threshold float64) (*Result, error) {
 	t := newTable(names, cells, rows, rules)
-	r := &Result{table: t, Groups: make([]int32, rows), places: make([]int32, rows)}
-	r.Ignored = t.ignored
+	r := &Result{table: t, Groups: make([]int32, rows), Ignored: t.ignored, places: make([]int32, rows)}
 	for row, given := range t.given {
 		r.places[given] = int32(row)
 		r.Groups[given] = given
@@ -84,17 +83,14 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, rules
 	if err := t.fit(ctx, r.model, pairs, at); err != nil {
 		return nil, err
 	}
-	if !t.teaches() {
-		r.take(pairs, threshold)
-		return r, nil
-	}
 	// Rarity is that among things, not rows: once more, with one row of each group.
-	t.count(t.heads(firsts, pairs))
-	again := t.start(len(pairs))
-	for class := range random {
-		again.levels[class], again.priors[class] = r.model.levels[class], r.model.priors[class]
-	}
-	if r.model = again; len(t.counted) > 1 {
+	if heads := t.heads(firsts, pairs); t.teaches() && len(heads) > 1 {
+		t.count(heads)
+		again := t.start(len(pairs))
+		for class := range random {
+			again.levels[class], again.priors[class] = r.model.levels[class], r.model.priors[class]
+		}
+		r.model = again
 		if err := t.fit(ctx, r.model, pairs, at); err != nil {
 			return nil, err
 		}

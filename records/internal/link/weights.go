@@ -55,10 +55,11 @@ func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) 
 	step := max(1, len(pairs)/learnFrom)
 	some := (len(pairs) + step - 1) / step
 	tallies := make([]tally, (some+chunk-1)/chunk)
-	for range rounds {
-		if !t.teaches() {
-			break
-		}
+	most := rounds
+	if !t.teaches() {
+		most = 0
+	}
+	for range most {
 		m.takeLogs()
 		inChunks(chunk, some, func(from, to int) {
 			of := &tallies[from/chunk]
