@@ -174,7 +174,7 @@ func (m *Matches) Explain(a, b int) (evidence []Evidence, probability float64) {
 	columns, odds := m.result.Explain(a, b)
 	constant := odds
 	for _, c := range columns {
-		evidence = append(evidence, Evidence{c.Column, c.Kind, c.Name(), c.Similarity, c.Adds})
+		evidence = append(evidence, Evidence(c))
 		odds += c.Adds
 	}
 	return append(evidence, Evidence{Adds: constant}), link.ProbabilityOf(odds)

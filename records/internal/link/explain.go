@@ -2,28 +2,27 @@ package link
 
 // This file says what each column adds to the odds of a pair.
 
-// An Evidence is what a column says about a pair.
+// An Evidence is what a column says about a pair: that of package records, field by field.
 type Evidence struct {
 	Column string // "" for the row as a whole
 	Kind   string
-	Level  int // from 0, different, to Most, equal; -1 if a value is missing
-	Most   int
+	Level  string
 
 	Similarity float64 // of texts, and of the row as a whole
 	Adds       float64 // to the log odds
 }
 
-// Name returns the name of the level.
-func (e *Evidence) Name() string {
-	switch {
-	case e.Level < 0:
+// nameOf returns the name of a level of a column with so many, from 0, different, to most, equal; -1 if a value is missing.
+func nameOf(level, most int) string {
+	switch level {
+	case -1:
 		return "missing"
-	case e.Level == e.Most:
+	case most:
 		return "equal"
-	case e.Level == 0:
+	case 0:
 		return "different"
 	}
-	return [...]string{"somewhat similar", "similar", "nearly equal"}[(3*e.Level-1)/e.Most]
+	return [...]string{"somewhat similar", "similar", "nearly equal"}[(3*level-1)/most]
 }
 
 // Explain returns what each column says about two rows, by their numbers as given, and what does not come from a column: how rare matches are, and how often other
@@ -39,18 +38,19 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 	odds := oddsOf(t.logs(m, p, at))
 	constant = odds
 	for n, c := range t.columns {
-		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: int(at[n]), Most: equal}
+		level, most := int(at[n]), equal
 		if c.whole {
-			e.Most = levels - 1
+			most = levels - 1
 		}
-		if e.Level >= 0 {
+		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: nameOf(level, most)}
+		if level >= 0 {
 			a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]
 			if c.kind == texts {
 				e.Similarity = c.similarity(a, b, 0)
 			}
-			of := &m.logs[n][e.Level]
+			of := &m.logs[n][level]
 			atRandom := of[random]
-			if e.Level == equal && !c.whole {
+			if level == equal && !c.whole {
 				atRandom = a.chance
 			}
 			e.Adds = float64(m.worth * (of[matches] - atRandom))
