@@ -24,7 +24,7 @@ func (c *column) agreement(i, j int32) int {
 	if c.whole {
 		return levelOf(c.similarity(a, b, steps[0]), steps[:])
 	}
-	if i == j || a.sign == b.sign && a.glued == b.glued && (math.IsNaN(a.number) || a.number == b.number) {
+	if c.isEqual(i, j) {
 		return equal
 	}
 	switch c.kind {
@@ -38,6 +38,15 @@ func (c *column) agreement(i, j int32) int {
 		return codesAgree(a, b)
 	}
 	return levelOf(c.similarity(a, b, textSteps[0]), textSteps[:])
+}
+
+// isEqual reports whether two values are written alike but for spaces, and are not two different numbers.
+func (c *column) isEqual(i, j int32) bool {
+	if i == j || c.kind == figures {
+		return i == j
+	}
+	a, b := &c.values[i], &c.values[j]
+	return a.sign == b.sign && a.glued == b.glued && (math.IsNaN(a.number) || math.IsNaN(b.number) || a.number == b.number)
 }
 
 // datesAgree returns the level at which two dates agree: by the digits that differ, or month and day may have changed places.

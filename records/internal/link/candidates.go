@@ -49,38 +49,51 @@ type posting struct {
 	row int32
 }
 
+// A couple is two rows that are compared, by their numbers in the table.
+type couple struct{ a, b int32 }
+
 // candidates returns the pairs to compare among rows, in order.
-func (t *Table) candidates(rows []int32) []Pair {
+func (t *Table) candidates(rows []int32) []couple {
 	if len(rows) <= smallTable {
 		return t.allPairs(rows)
 	}
 	parts := t.parts(rows)
 	least := int32(float64(leastShared*inUnits) * ln(float64(max(len(rows), 1))))
 	batches := (len(rows) + batchRows - 1) / batchRows
-	var keys []uint64 // of pairs
+	var runs [][]uint64 // pairs of positions, in order
 	for batch := range batches {
-		keys = append(keys, pairsIn(parts, uint64(batch), uint64(batches), least)...)
+		runs = append(runs, pairsIn(parts, uint64(batch), uint64(batches), least)...)
 	}
-	keys = sorted(keys, len(rows))
-	pairs := make([]Pair, 0, len(keys))
-	for _, key := range keys {
-		if p := (Pair{A: rows[key>>32], B: rows[uint32(key)]}); t.mayMatch(p.A, p.B) {
-			pairs = append(pairs, p)
+	merged := make([][]couple, buckets)
+	inParallel(buckets, func(n int) {
+		var keys []uint64
+		for _, run := range runs {
+			from, _ := slices.BinarySearch(run, uint64(len(rows)*n/buckets)<<32)
+			to, _ := slices.BinarySearch(run, uint64(len(rows)*(n+1)/buckets)<<32)
+			keys = append(keys, run[from:to]...)
 		}
-	}
-	return pairs
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		merged[n] = make([]couple, 0, len(keys))
+		for _, key := range keys {
+			if a, b := rows[key>>32], rows[uint32(key)]; t.mayMatch(a, b) {
+				merged[n] = append(merged[n], couple{a, b})
+			}
+		}
+	})
+	return slices.Concat(merged...)
 }
 
 // allPairs returns all pairs of rows that may match.
-func (t *Table) allPairs(rows []int32) (pairs []Pair) {
+func (t *Table) allPairs(rows []int32) (all []couple) {
 	for i, a := range rows {
 		for _, b := range rows[i+1:] {
 			if t.mayMatch(a, b) {
-				pairs = append(pairs, Pair{A: a, B: b})
+				all = append(all, couple{a, b})
 			}
 		}
 	}
-	return pairs
+	return all
 }
 
 // parts returns the parts of each row that other rows have too, the rarest first.
@@ -133,8 +146,9 @@ func (t *Table) parts(rows []int32) [][]part {
 	return parts
 }
 
-// pairsIn returns the pairs that share a block whose key has a remainder, and at least some information. Rows are known by their positions.
-func pairsIn(parts [][]part, remainder, of uint64, least int32) []uint64 {
+// pairsIn returns the pairs that share a block whose key has a remainder, and at least some information, in runs with an order each. Rows are known by their
+// positions.
+func pairsIn(parts [][]part, remainder, of uint64, least int32) [][]uint64 {
 	const size = 1000
 	chunks := make([][buckets][]posting, (len(parts)+size-1)/size)
 	inChunks(size, len(parts), func(from, to int) {
@@ -150,7 +164,11 @@ func pairsIn(parts [][]part, remainder, of uint64, least int32) []uint64 {
 	})
 	found := make([][]uint64, buckets)
 	inParallel(buckets, func(n int) {
-		var all []posting
+		size := 0
+		for i := range chunks {
+			size += len(chunks[i][n])
+		}
+		all := make([]posting, 0, size)
 		for i := range chunks {
 			all = append(all, chunks[i][n]...)
 		}
@@ -168,7 +186,7 @@ func pairsIn(parts [][]part, remainder, of uint64, least int32) []uint64 {
 		slices.Sort(found[n])
 		found[n] = slices.Compact(found[n])
 	})
-	return slices.Concat(found...)
+	return found
 }
 
 // appendPairs appends the pairs in a block that share enough.
@@ -201,20 +219,6 @@ func sharesEnough(a, b []part, least int32) bool {
 		}
 	}
 	return false
-}
-
-// sorted sorts the keys of pairs of so many rows, each once.
-func sorted(keys []uint64, rows int) []uint64 {
-	of := make([][]uint64, buckets)
-	for _, key := range keys {
-		n := int(key>>32) * buckets / rows
-		of[n] = append(of[n], key)
-	}
-	inParallel(buckets, func(n int) {
-		slices.Sort(of[n])
-		of[n] = slices.Compact(of[n])
-	})
-	return slices.Concat(of...)
 }
 
 // eachPart calls f with a hash of each part of a row, and whether its information is not that of other parts.

@@ -1,9 +1,9 @@
 package link
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -57,60 +57,63 @@ type column struct {
 	begin   [random][levels]float64
 }
 
-// newColumns reads the cells of a column. A text with numbers is two of them, unless its words are always the same, as in p17 and p18.
-func newColumns(name string, cells []string) []*column {
-	if days, areDates := daysOf(cells); areDates {
-		c := newColumn(name, days)
-		c.kind = dates
-		return []*column{c}
+// A reading is what was read of a column.
+type reading struct {
+	columns []*column
+	cells   cells    // days, if it has dates
+	plain   []string // the cells without case, marks and punctuation
+}
+
+// readColumn reads a column. A text with numbers is two of them, unless its words are always the same, as in p17 and p18.
+func readColumn(name string, raw []string) reading {
+	r := reading{cells: read(raw)}
+	days, areDates := r.cells.days()
+	if areDates {
+		r.cells = r.cells.with(days)
 	}
-	c := newColumn(name, cells)
+	r.plain = r.cells.each(plain)
+	c := newColumn(name, r.cells, r.plain)
+	if areDates {
+		c.kind = dates
+	}
+	r.columns = []*column{c}
 	if c.kind != texts || c.filled == 0 {
-		return []*column{c}
+		return r
 	}
 	if !slices.ContainsFunc(c.values, func(v value) bool { return !isHex(v.glued) }) {
 		c.kind = codes
-		return []*column{c}
+		return r
 	}
-	letters, digits, isSplit := split(cells)
+	letters, digits, isSplit := r.split()
 	if !isSplit {
-		return []*column{c}
+		return r
 	}
-	words, inside := newColumn(name, letters), newColumn(name, digits)
+	words, inside := newColumn(name, r.cells, letters), newColumn(name, r.cells, digits)
 	if len(words.values) < 2 {
 		c.kind = codes
-		return []*column{c}
+		return r
 	}
 	words.kind, inside.kind = texts, figures
-	return []*column{words, inside}
+	r.columns = []*column{words, inside}
+	return r
 }
 
-// newColumn reads the cells of a column.
-func newColumn(name string, cells []string) *column {
-	c := &column{name: name, of: make([]int32, len(cells))}
-	known, words := map[string]int32{}, map[string]int32{}
-	numeric, digits := 0, 0
-	plains := make([]string, len(cells))
-	inChunks(1000, len(cells), func(from, to int) {
-		for row := from; row < to; row++ {
-			plains[row] = plain(cells[row])
+// newColumn makes a column of cells, whose plain texts are given.
+func newColumn(name string, of cells, plain []string) *column {
+	keys := make([]string, len(plain))
+	inChunks(1000, len(keys), func(from, to int) {
+		for n := from; n < to; n++ {
+			keys[n] = keyOfValue(of.texts[n], plain[n])
 		}
 	})
-	for row, cell := range cells {
-		n := c.intern(cell, plains[row], known, words)
-		if c.of[row] = n; n < 0 {
-			continue
-		}
-		c.filled++
-		v := &c.values[n]
-		v.count++
-		if !math.IsNaN(v.number) {
-			numeric++
-		}
-		if 2*countDigits(v.glued) >= len(v.glued) {
-			digits++
-		}
+	distinct := of.with(keys)
+	c := &column{name: name, of: distinct.of, filled: distinct.count(func(int) bool { return true })}
+	c.read(distinct.texts)
+	for n := range c.values {
+		c.values[n].count = distinct.rows[n]
 	}
+	numeric := distinct.count(func(n int) bool { return !math.IsNaN(c.values[n].number) })
+	digits := distinct.count(func(n int) bool { return 2*countDigits(c.values[n].glued) >= len(c.values[n].glued) })
 	switch most := c.filled * 9 / 10; {
 	case c.filled == 0:
 	case numeric > most && !c.isCode():
@@ -121,38 +124,83 @@ func newColumn(name string, cells []string) *column {
 	return c
 }
 
-// intern returns the number of the value in a cell whose plain text is given, or -1 if there is none. known and numbered have the numbers of values and words.
-func (c *column) intern(cell, text string, known, numbered map[string]int32) int32 {
-	if text == "" {
-		return -1
+// keyOfValue returns what cells with one value have in common: the plain text, and the number if it is one, since 1.5 and 15 are plain alike.
+func keyOfValue(cell, plain string) string {
+	x, ok := numberOf(cell)
+	if !ok || plain == "" {
+		return plain
 	}
-	v := value{number: math.NaN()}
-	key := text
-	if x, ok := numberOf(cell); ok { // 1.5 and 15 are plain alike
-		v.number = x
-		key = text + "\x00" + strconv.FormatFloat(x, 'g', -1, 64)
-	}
-	if n, ok := known[key]; ok {
-		return n
-	}
-	v.glued = strings.ReplaceAll(text, " ", "")
-	v.sign = signOf(v.glued)
-	for _, w := range words(text) {
-		id, ok := numbered[w]
-		if !ok {
-			id = int32(len(c.words))
-			numbered[w] = id
-			c.words = append(c.words, w)
-			c.signs = append(c.signs, signOf(w))
+	return string(binary.BigEndian.AppendUint64(append([]byte(plain), 0), math.Float64bits(x)))
+}
+
+// read reads the values with some keys.
+func (c *column) read(keys []string) {
+	c.values = make([]value, len(keys))
+	ends := make([]int, len(keys)) // of the words of each value, among those of all
+	perChunk := make([][]string, (len(keys)+999)/1000)
+	inChunks(1000, len(keys), func(from, to int) {
+		var all []string
+		for n := from; n < to; n++ {
+			v := &c.values[n]
+			text, number, isNumber := strings.Cut(keys[n], "\x00")
+			if v.number = math.NaN(); isNumber {
+				v.number = math.Float64frombits(binary.BigEndian.Uint64([]byte(number)))
+			}
+			v.glued = strings.ReplaceAll(text, " ", "")
+			v.sign = signOf(v.glued)
+			all = appendWords(all, text)
+			ends[n] = len(all)
 		}
-		v.words = append(v.words, id)
+		perChunk[from/1000] = all
+	})
+	of, words := intern(slices.Concat(perChunk...))
+	c.words, c.signs = words, make([]uint64, len(words))
+	for w := range words {
+		c.signs[w] = signOf(words[w])
 	}
-	slices.Sort(v.words)
-	v.words = slices.Compact(v.words)
-	n := int32(len(c.values))
-	known[key] = n
-	c.values = append(c.values, v)
-	return n
+	begin := 0
+	for n := range c.values {
+		if n%1000 == 0 {
+			of = of[begin:]
+			begin = 0
+		}
+		c.values[n].words = of[begin:ends[n]:ends[n]]
+		begin = ends[n]
+	}
+}
+
+// arrange puts the rows of a column into an order, given by their numbers, and numbers words as they come first.
+func (c *column) arrange(order []int32) {
+	of := make([]int32, len(order))
+	numbers := make([]int32, len(c.words))
+	for w := range numbers {
+		numbers[w] = -1
+	}
+	seen := make([]bool, len(c.values))
+	next := int32(0)
+	for row, given := range order {
+		n := c.of[given]
+		if of[row] = n; n < 0 || seen[n] {
+			continue
+		}
+		seen[n] = true
+		words := c.values[n].words
+		for i, w := range words {
+			if numbers[w] < 0 {
+				numbers[w] = next
+				next++
+			}
+			words[i] = numbers[w]
+		}
+		slices.Sort(words)
+		c.values[n].words = slices.Compact(words)
+	}
+	c.of = of
+	texts, signs := make([]string, len(c.words)), make([]uint64, len(c.words))
+	for w, n := range numbers {
+		texts[n], signs[n] = c.words[w], c.signs[w]
+	}
+	c.words, c.signs = texts, signs
 }
 
 // isCode reports whether numbers are rather names of something: many different integers of one length that are not years.
@@ -193,30 +241,24 @@ func isHex(s string) bool {
 // editions. Two texts that differ in nothing but a number look alike and are about different things.
 const leastSplit = 0.2
 
-// split parts the cells of a text into words and numbers, or returns false if few cells have numbers.
-func split(cells []string) (letters, digits []string, isSplit bool) {
-	filled, with := 0, 0
-	letters, digits = make([]string, len(cells)), make([]string, len(cells))
-	var l, d []string
-	for i, cell := range cells {
-		text := plain(cell)
-		if text == "" {
-			continue
-		}
-		filled++
-		l, d = l[:0], d[:0]
-		for _, w := range words(text) {
-			if isDigits(w) {
-				d = append(d, w)
-			} else {
-				l = append(l, w)
+// split parts the texts of a column into words and numbers, or returns false if few rows have numbers.
+func (r *reading) split() (letters, digits []string, isSplit bool) {
+	letters, digits = make([]string, len(r.plain)), make([]string, len(r.plain))
+	inChunks(1000, len(r.plain), func(from, to int) {
+		var all, l, d []string
+		for n := from; n < to; n++ {
+			all, l, d = appendWords(all[:0], r.plain[n]), l[:0], d[:0]
+			for _, w := range all {
+				if isDigits(w) {
+					d = append(d, w)
+				} else {
+					l = append(l, w)
+				}
 			}
+			letters[n], digits[n] = strings.Join(l, " "), strings.Join(d, " ")
 		}
-		letters[i], digits[i] = strings.Join(l, " "), strings.Join(d, " ")
-		if len(d) > 0 {
-			with++
-		}
-	}
+	})
+	filled, with := r.cells.count(func(n int) bool { return r.plain[n] != "" }), r.cells.count(func(n int) bool { return digits[n] != "" })
 	return letters, digits, float64(with) >= leastSplit*float64(filled)
 }
 

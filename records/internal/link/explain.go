@@ -32,10 +32,9 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 		return nil, 0
 	}
 	t, m := r.table, r.model
-	pairs := []Pair{{A: r.places[a], B: r.places[b]}}
-	at := t.compare(pairs)
-	p := &pairs[0]
-	odds := oddsOf(t.logs(m, p, at))
+	p := couple{r.places[a], r.places[b]}
+	at := t.compare([]couple{p})
+	odds := oddsOf(t.logs(m, p.a, at))
 	constant = odds
 	for n, c := range t.columns {
 		level, most := int(at[n]), equal
@@ -44,7 +43,7 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 		}
 		e := Evidence{Column: c.name, Kind: kindNames[c.kind], Level: nameOf(level, most)}
 		if level >= 0 {
-			a, b := &c.values[c.of[p.A]], &c.values[c.of[p.B]]
+			a, b := &c.values[c.of[p.a]], &c.values[c.of[p.b]]
 			if c.kind == texts {
 				e.Similarity = c.similarity(a, b, 0)
 			}

@@ -9,10 +9,10 @@ import (
 // does not make a chain of two groups (correlation clustering, greedily).
 
 const (
-	mostOdds    = 8   // of a pair in such a sum: nothing is quite certain
-	unknownOdds = -4  // of a pair that was not compared
-	leastOdds   = -12 // a pair with less counts as one that was not compared
-	mostMembers = 64  // of a group that are looked at; of more, the first ones
+	mostOdds    = 8  // of a pair in such a sum: nothing is quite certain
+	unknownOdds = -4 // of a pair that was not compared
+	leastOdds   = -8 // a pair with less counts as one that was not compared
+	mostMembers = 64 // of a group that are looked at; of more, the first ones
 )
 
 // groups returns, for each row, the first row of its group.
@@ -28,9 +28,7 @@ func (t *Table) groups(pairs []Pair, threshold float64) []int32 {
 		if t.copies[p.A] == t.copies[p.B] {
 			continue // they stand together or apart, whatever others do
 		}
-		if p.Odds > leastOdds {
-			odds[uint64(p.A)<<32|uint64(p.B)] = max(min(p.Odds-threshold, mostOdds), -mostOdds)
-		}
+		odds[uint64(p.A)<<32|uint64(p.B)] = max(min(p.Odds-threshold, mostOdds), -mostOdds)
 		if p.Odds >= threshold {
 			order = append(order, i)
 		}

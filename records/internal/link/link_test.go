@@ -79,7 +79,7 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%q: %q, not %q", in, got, want)
 		}
 	}
-	if got := fmt.Sprint(words("128gb 中关村27 b")); got != "[128 gb 中 关 村 27 b]" {
+	if got := fmt.Sprint(appendWords(nil, "128gb 中关村27 b")); got != "[128 gb 中 关 村 27 b]" {
 		t.Error(got)
 	}
 }
@@ -114,10 +114,18 @@ func TestKinds(t *testing.T) {
 		{"date", of(func(i int) string { return fmt.Sprintf("19%02d-%02d-%02d", i%100, 1+i%12, 1+i%28) })}, {"date", of(func(i int) string { return fmt.Sprintf("19%02d%02d%02d", i%100, 1+i%12, 1+i%28) })},
 		{"code", of(func(i int) string { return fmt.Sprint(1_000_000 + 7919*i) })}, {"code", of(func(i int) string { return fmt.Sprintf("+49 431 %06d", 7919*i%1_000_000) })}, {"text", of(func(int) string { return "" })},
 	} {
-		if c := newColumns("x", test.cells)[0]; kindNames[c.kind] != test.want {
+		if c := readColumn("x", test.cells).columns[0]; kindNames[c.kind] != test.want {
 			t.Errorf("%q is a %s, not a %s", test.cells[:3], kindNames[c.kind], test.want)
 		}
 	}
+}
+
+// columnOf returns cells as one column, with its rows in their order.
+func columnOf(raw []string) *column {
+	of := read(raw)
+	c := newColumn("x", of, of.each(plain))
+	c.arrange(upTo(len(raw)))
+	return c
 }
 
 // TestAgreement: at which level two values agree.
@@ -135,9 +143,9 @@ func TestAgreement(t *testing.T) {
 		for i := range 300 {
 			cells = append(cells, fmt.Sprintf("filler%d word%d", i, i%7))
 		}
-		c := newColumn("x", cells)
+		c := columnOf(cells)
 		if test.kind == dates {
-			c = newColumns("x", cells[:2])[0]
+			c = readColumn("x", cells[:2]).columns[0]
 		}
 		c.count(upTo(len(c.of)))
 		c.weigh()
@@ -169,7 +177,7 @@ func TestCandidates(t *testing.T) {
 	tab := newTable([]string{"a", "b", "c"}, cells[:], 500, Rules{})
 	got := map[[2]int32]bool{}
 	for _, p := range tab.candidates(upTo(500)) {
-		got[[2]int32{p.A, p.B}] = true
+		got[[2]int32{p.a, p.b}] = true
 	}
 	for a := range int32(500) {
 		for b := a + 1; b < 500; b++ {
@@ -241,7 +249,7 @@ func TestFigures(t *testing.T) {
 		a, b string
 		want int
 	}{{"12 4", "4 12", equal}, {"12 4", "12", 3}, {"12 4 7", "12 4 9", 2}, {"1 2 3 4", "1 7 8 9", 1}, {"12", "21", 0}} {
-		c := newColumn("x", []string{test.a, test.b})
+		c := columnOf([]string{test.a, test.b})
 		c.kind = figures
 		if got := c.agreement(c.of[0], c.of[1]); got != test.want {
 			t.Errorf("%q and %q agree at level %d, not %d", test.a, test.b, got, test.want)

@@ -83,8 +83,8 @@ func isHan(r rune) bool {
 	return r >= 0x2E80 && r <= 0x9FFF || r >= 0xF900 && r <= 0xFAFF || r >= 0x20000
 }
 
-// words cuts a plain value into words: runs of letters, runs of digits, and single characters of Chinese and Japanese.
-func words(s string) (all []string) {
+// appendWords cuts a plain value into words: runs of letters, runs of digits, and single characters of Chinese and Japanese.
+func appendWords(all []string, s string) []string {
 	begin := -1
 	var last byte
 	end := func(i int) {

@@ -129,7 +129,7 @@ func beginOf(c *column, saysLittle bool) [random][levels]float64 {
 
 // sample counts the levels of pairs at random. How often two rows are equal in a column is known exactly.
 func (t *Table) sample(to [][levels]float64) {
-	var pairs []Pair
+	var pairs []couple
 	if t.all <= sampleSize && len(t.counted) <= mostExact { // with a small source and a large one, few pairs are found in many
 		pairs = t.allPairs(t.counted)
 	} else {
@@ -139,7 +139,7 @@ func (t *Table) sample(to [][levels]float64) {
 			if b >= a {
 				b++
 			}
-			if p := (Pair{A: t.counted[a], B: t.counted[b]}); t.mayMatch(p.A, p.B) {
+			if p := (couple{t.counted[a], t.counted[b]}); t.mayMatch(p.a, p.b) {
 				pairs = append(pairs, p)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -40,6 +39,7 @@ type Result struct {
 	Ignored []string // columns that say nothing: all rows are equal in them, or no two rows are
 	table   *Table
 	model   *model
+	scored  []Pair  // by the numbers in the table; all that are not too unlikely
 	places  []int32 // of each row as given, its number in the table
 }
 
@@ -71,31 +71,34 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, rules
 	for _, c := range t.columns {
 		c.weigh()
 	}
-	pairs := t.candidates(firsts)
+	couples := t.candidates(firsts)
 	for _, row := range seconds {
-		pairs = append(pairs, Pair{A: t.copies[row], B: row})
+		couples = append(couples, couple{t.copies[row], row})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	at := t.compare(pairs)
-	r.model = t.start(len(pairs))
-	if err := t.fit(ctx, r.model, pairs, at); err != nil {
+	lesson := t.lesson(couples)
+	r.model = t.start(len(couples))
+	if err := t.fit(ctx, r.model, lesson); err != nil {
 		return nil, err
 	}
+	least := min(threshold, leastOdds)
+	r.scored = t.score(r.model, couples, least)
 	// Rarity is that among things, not rows: once more, with one row of each group.
-	if heads := t.heads(firsts, pairs); t.teaches() && len(heads) > 1 {
+	if heads := t.heads(firsts, r.scored); t.teaches() && len(heads) > 1 {
 		t.count(heads)
-		again := t.start(len(pairs))
+		again := t.start(len(couples))
 		for class := range random {
 			again.levels[class], again.priors[class] = r.model.levels[class], r.model.priors[class]
 		}
 		r.model = again
-		if err := t.fit(ctx, r.model, pairs, at); err != nil {
+		if err := t.fit(ctx, r.model, lesson); err != nil {
 			return nil, err
 		}
+		r.scored = t.score(r.model, couplesOf(r.scored), least)
 	}
-	r.take(pairs, threshold)
+	r.take(threshold)
 	return r, nil
 }
 
@@ -113,89 +116,121 @@ func (t *Table) distinct() (firsts, seconds []int32) {
 
 // newTable reads the columns and puts the rows in their order. Columns that say nothing are ignored.
 func newTable(names []string, cells [][]string, rows int, rules Rules) *Table {
-	t := &Table{rows: rows, given: make([]int32, rows), copies: make([]int32, rows), sources: rules.Sources}
-	for row := range t.given {
-		t.given[row] = int32(row)
-	}
-	whole := t.order(cells) // so that words are numbered in the same order however the rows are given
-	read := make([][]*column, len(names))
-	inParallel(len(names), func(n int) { read[n] = newColumns(names[n], t.inOrder(cells[n])) })
-	var used [][]string
-	areAll := true // and as they were given
+	t := &Table{rows: rows, sources: rules.Sources}
+	read := make([]reading, len(names))
+	inParallel(len(names), func(n int) { read[n] = readColumn(names[n], cells[n]) })
+	var used []reading
 	for n, of := range read {
 		isKey := slices.Contains(rules.Keys, names[n]) // rows that differ in it are not equal
-		of = slices.DeleteFunc(of, func(c *column) bool { return c.filled == 0 || !isKey && !c.says() })
-		switch {
-		case len(of) == 0:
-			t.ignored = append(t.ignored, names[n])
-			areAll = false
-		case of[0].kind == dates:
-			days, _ := daysOf(cells[n])
-			used = append(used, days)
-			areAll = false
-		default:
-			used = append(used, cells[n])
+		if isKey {
+			t.keys = append(t.keys, newColumn(names[n], of.cells, of.plain))
 		}
-		t.columns = append(t.columns, of...)
+		of.columns = slices.DeleteFunc(of.columns, func(c *column) bool { return c.filled == 0 || !isKey && !c.says() })
+		if len(of.columns) == 0 {
+			t.ignored = append(t.ignored, names[n])
+			continue
+		}
+		used = append(used, of)
+		t.columns = append(t.columns, of.columns...)
 	}
 	if len(used) == 0 {
-		used, t.ignored = cells, nil
-	} else if !areAll {
-		before := slices.Clone(t.given)
-		whole = t.order(used)
-		t.move(before)
-	}
-	for n, name := range names {
-		if slices.Contains(rules.Keys, name) {
-			key := cells[n]
-			if days, areDates := daysOf(key); areDates {
-				key = days
-			}
-			t.keys = append(t.keys, newColumn(name, t.inOrder(key)))
-		}
+		used, t.ignored = read, nil
 	}
 	if len(used) == 1 { // it is the row as a whole
 		t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.kind == texts })
 	}
-	all := newColumn("", t.inOrder(whole))
-	all.whole, all.kind = true, texts
-	if t.columns = append(t.columns, all); all.filled == 0 {
+	t.order(used)
+	all := slices.Concat(t.columns, t.keys)
+	inParallel(len(all), func(n int) { all[n].arrange(t.given) })
+	whole := t.whole(used)
+	if t.columns = append(t.columns, whole); whole.filled == 0 {
 		t.columns = nil
 	}
 	return t
 }
 
-// order orders the rows by their cells, finds those that are equal, and returns what each row has as a whole, by its number as given.
-func (t *Table) order(cells [][]string) (whole []string) {
+// order orders the rows by their cells, and finds those that are equal.
+func (t *Table) order(columns []reading) {
 	hashes := make([]xxh3.Uint128, t.rows)
-	whole = make([]string, t.rows)
+	isEmpty := make([]bool, t.rows)
 	inChunks(1000, t.rows, func(from, to int) {
 		var key []byte
 		for row := from; row < to; row++ {
-			var all []string
 			key = key[:0]
-			for n := range cells {
-				cell := plain(cells[n][row])
-				key = append(append(key, cell...), 0)
-				if cell != "" {
-					all = append(all, cells[n][row])
-				}
+			for n := range columns {
+				key = append(append(key, columns[n].textOf(int32(row))...), 0)
 			}
-			hashes[row], whole[row] = xxh3.Hash128(key), strings.Join(all, " ")
+			hashes[row], isEmpty[row] = xxh3.Hash128(key), len(key) == len(columns)
 		}
 	})
+	t.given = make([]int32, t.rows)
+	for row := range t.given {
+		t.given[row] = int32(row)
+	}
 	slices.SortStableFunc(t.given, func(i, j int32) int {
 		a, b := hashes[i], hashes[j]
 		return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), t.compareSources(i, j))
 	})
+	t.copies = make([]int32, t.rows)
 	for row, given := range t.given {
 		t.copies[row] = int32(row)
 		// Rows without values are not like each other. Among sources each row is for itself: an equal one may be of the same source or of another.
-		if row > 0 && hashes[given] == hashes[t.given[row-1]] && whole[given] != "" && t.sources == nil {
+		if row > 0 && hashes[given] == hashes[t.given[row-1]] && !isEmpty[given] && t.sources == nil {
 			t.copies[row] = t.copies[row-1]
 		}
 	}
-	return whole
+}
+
+// textOf returns the plain text of a row, by its number as given; "" if it has none.
+func (r *reading) textOf(row int32) string {
+	if n := r.cells.of[row]; n >= 0 {
+		return r.plain[n]
+	}
+	return ""
+}
+
+// whole returns the rows as a whole as a column. The rows are in their order. Equal ones have one value.
+func (t *Table) whole(columns []reading) *column {
+	c := &column{whole: true, kind: texts, of: make([]int32, t.rows)}
+	var firsts []int32
+	for row, first := range t.copies {
+		if int(first) == row {
+			c.of[row] = int32(len(firsts))
+			firsts = append(firsts, first)
+		} else {
+			c.of[row] = c.of[first]
+		}
+	}
+	keys := make([]string, len(firsts))
+	inChunks(1000, len(firsts), func(from, to int) {
+		var key []byte
+		for n := from; n < to; n++ {
+			key = key[:0]
+			for i := range columns {
+				if text := columns[i].textOf(t.given[firsts[n]]); text != "" {
+					if len(key) > 0 {
+						key = append(key, ' ')
+					}
+					key = append(key, text...)
+				}
+			}
+			keys[n] = string(key)
+		}
+	})
+	c.read(keys)
+	for row, n := range c.of {
+		if keys[n] == "" {
+			c.of[row] = -1
+		} else {
+			c.values[n].count++
+			c.filled++
+		}
+	}
+	for i := range c.values {
+		slices.Sort(c.values[i].words)
+		c.values[i].words = slices.Compact(c.values[i].words)
+	}
+	return c
 }
 
 // compareSources orders rows, by their numbers as given, by their sources.
@@ -204,30 +239,6 @@ func (t *Table) compareSources(i, j int32) int {
 		return 0
 	}
 	return cmp.Compare(t.sources[i], t.sources[j])
-}
-
-// inOrder returns the cells of a column in the order of the rows.
-func (t *Table) inOrder(cells []string) []string {
-	all := make([]string, t.rows)
-	for row, given := range t.given {
-		all[row] = cells[given]
-	}
-	return all
-}
-
-// move moves the values of the columns from an order of rows before to that of now.
-func (t *Table) move(before []int32) {
-	was := make([]int32, t.rows)
-	for row, given := range before {
-		was[given] = int32(row)
-	}
-	for _, c := range t.columns {
-		of := make([]int32, t.rows)
-		for row, given := range t.given {
-			of[row] = c.of[was[given]]
-		}
-		c.of = of
-	}
 }
 
 // inParallel calls do for n things, on all processors.
@@ -284,20 +295,25 @@ func (t *Table) heads(rows []int32, pairs []Pair) (heads []int32) {
 }
 
 // compare returns the levels at which pairs agree, one for each column of each pair; -1 if one of the two has no value.
-func (t *Table) compare(pairs []Pair) []int8 {
+func (t *Table) compare(pairs []couple) []int8 {
 	all := make([]int8, len(t.columns)*len(pairs))
 	inChunks(500, len(pairs), func(from, to int) {
 		for i := from; i < to; i++ {
-			p, at := &pairs[i], t.levelsOf(all, i)
+			p, at := pairs[i], t.levelsOf(all, i)
 			for n, c := range t.columns {
-				at[n] = -1
-				if a, b := c.of[p.A], c.of[p.B]; a >= 0 && b >= 0 {
-					at[n] = int8(c.agreement(a, b))
-				}
+				at[n] = c.levelOf(p)
 			}
 		}
 	})
 	return all
+}
+
+// levelOf returns the level at which two rows agree, -1 if one of them has no value.
+func (c *column) levelOf(p couple) int8 {
+	if a, b := c.of[p.a], c.of[p.b]; a >= 0 && b >= 0 {
+		return int8(c.agreement(a, b))
+	}
+	return -1
 }
 
 // levelsOf returns the levels of the pair with a number.
@@ -306,8 +322,8 @@ func (t *Table) levelsOf(all []int8, i int) []int8 {
 }
 
 // take takes the pairs and groups, by the numbers as given. Equal rows are in one group if the first two of them are.
-func (r *Result) take(pairs []Pair, threshold float64) {
-	t := r.table
+func (r *Result) take(threshold float64) {
+	t, pairs := r.table, r.scored
 	of := t.groups(pairs, threshold)
 	least := make([]int32, t.rows) // of each group, its first row as given
 	for row := range least {

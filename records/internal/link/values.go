@@ -10,24 +10,30 @@ import (
 
 // This file reads dates and numbers, however they are written.
 
-// daysOf writes dates as eight digits, year first, or returns false if nine of ten cells are none.
-func daysOf(cells []string) (days []string, areDates bool) {
-	days = make([]string, len(cells))
-	filled, dated := 0, 0
-	for i, cell := range cells {
-		days[i] = strings.TrimSpace(cell)
-		if days[i] == "" {
-			continue
-		}
-		filled++
-		if day, isDate := dayOf(days[i]); isDate {
-			days[i] = day
-			dated++
-		} else if filled >= 100 && dated < filled/2 {
+// days writes dates as eight digits, year first, or returns false unless nine of ten cells are dates.
+func (c *cells) days() (days []string, areDates bool) {
+	days = make([]string, len(c.texts))
+	isDate, isFilled := make([]bool, len(c.texts)), make([]bool, len(c.texts))
+	for n, cell := range c.texts {
+		days[n] = strings.TrimSpace(cell)
+		isFilled[n] = days[n] != ""
+	}
+	filled := c.count(func(n int) bool { return isFilled[n] })
+	others := func() int { return c.count(func(n int) bool { return isFilled[n] && !isDate[n] }) }
+	looked := 0
+	for _, end := range [...]int{len(days) / 8, len(days)} {
+		inChunks(1000, end-looked, func(from, to int) {
+			for n := looked + from; n < looked+to; n++ {
+				if day, ok := dayOf(days[n]); ok {
+					days[n], isDate[n] = day, true
+				}
+			}
+		})
+		if looked = end; c.count(func(n int) bool { return n < looked && isFilled[n] && !isDate[n] }) > filled/10 {
 			return nil, false
 		}
 	}
-	return days, filled > 0 && dated > filled*9/10
+	return days, filled > 0 && filled-others() > filled*9/10
 }
 
 // dayOf writes a date as eight digits.

@@ -49,11 +49,31 @@ type model struct {
 	prior [classes]float64           // of priors
 }
 
-// fit learns the weights from pairs and their levels, and gives each its log odds. Of many pairs it learns from some: every tenth, say. Rows are in the order of a
-// hash, so these are like the others. Pairs are counted in chunks that are added up in their order, so the sums do not depend on the number of processors.
-func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) error {
-	step := max(1, len(pairs)/learnFrom)
-	some := (len(pairs) + step - 1) / step
+// A lesson has the pairs that weights are learned from, and their levels. Of many pairs these are some: every tenth, say. Rows are in the order of a hash, so these are
+// like the others.
+type lesson struct {
+	couples []couple
+	levels  []int8
+	share   float64 // of all pairs
+}
+
+// lesson returns what is learned from pairs.
+func (t *Table) lesson(couples []couple) *lesson {
+	of := &lesson{share: 1}
+	if step := len(couples) / learnFrom; step > 1 {
+		some := make([]couple, 0, len(couples)/step+1)
+		for i := 0; i < len(couples); i += step {
+			some = append(some, couples[i])
+		}
+		of.share, couples = float64(len(some))/float64(len(couples)), some
+	}
+	of.couples, of.levels = couples, t.compare(couples)
+	return of
+}
+
+// fit learns the weights. Pairs are counted in chunks that are added up in their order, so the sums do not depend on the number of processors.
+func (t *Table) fit(ctx context.Context, m *model, from *lesson) error {
+	some := len(from.couples)
 	tallies := make([]tally, (some+chunk-1)/chunk)
 	most := rounds
 	if !t.teaches() {
@@ -61,12 +81,12 @@ func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) 
 	}
 	for range most {
 		m.takeLogs()
-		inChunks(chunk, some, func(from, to int) {
-			of := &tallies[from/chunk]
+		inChunks(chunk, some, func(first, end int) {
+			of := &tallies[first/chunk]
 			of.clear(len(t.columns))
-			for i := from; i < to; i++ {
-				at := t.levelsOf(levels, i*step)
-				of.add(shared(t.logs(m, &pairs[i*step], at)), at)
+			for i := first; i < end; i++ {
+				at := t.levelsOf(from.levels, i)
+				of.add(shared(t.logs(m, from.couples[i].a, at)), at)
 			}
 		})
 		if err := ctx.Err(); err != nil {
@@ -77,7 +97,7 @@ func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) 
 		for i := range tallies {
 			all.merge(&tallies[i])
 		}
-		all.scale(float64(len(pairs)) / float64(max(some, 1)))
+		all.scale(1 / from.share)
 		before := m.priors
 		t.learn(m, &all)
 		t.limit(m)
@@ -90,11 +110,6 @@ func (t *Table) fit(ctx context.Context, m *model, pairs []Pair, levels []int8) 
 		}
 	}
 	m.takeLogs()
-	inChunks(chunk, len(pairs), func(from, to int) {
-		for i := from; i < to; i++ {
-			pairs[i].Odds = oddsOf(t.logs(m, &pairs[i], t.levelsOf(levels, i)))
-		}
-	})
 	return nil
 }
 
@@ -175,8 +190,8 @@ func (m *model) takeLogs() {
 	}
 }
 
-// logs returns the logarithm of the prior share of each class times the likelihood of a pair in it.
-func (t *Table) logs(m *model, p *Pair, at []int8) (logs [classes]float64) {
+// logs returns the logarithm of the prior share of each class times the likelihood of a pair in it, of which one row is given.
+func (t *Table) logs(m *model, row int32, at []int8) (logs [classes]float64) {
 	for n, l := range at {
 		if l < 0 {
 			continue
@@ -186,7 +201,7 @@ func (t *Table) logs(m *model, p *Pair, at []int8) (logs [classes]float64) {
 			logs[class] += of[class]
 		}
 		if c := t.columns[n]; l == equal && !c.whole {
-			logs[random] += c.values[c.of[p.A]].chance
+			logs[random] += c.values[c.of[row]].chance
 		} else {
 			logs[random] += of[random]
 		}
