@@ -46,8 +46,8 @@ type MatchOptions struct {
 // column, teaches little, and is decided by what matches have in common in other tables.
 //
 // Pairs are compared if they share a value or a word that at most 40 rows have, or two of them that at most 40 rows have together, and if what they share is rare
-// enough; others are missed. Of up to 50 rows all pairs are compared. The rows and some 10 to 50 pairs of each are in memory, 3 to 12 kB for each row, and time grows
-// nearly in proportion. It is an error if Probability is out of range, if a column or key that is named does not exist,
+// enough; others are missed. Of up to 50 rows all pairs are compared. Memory is 2 to 4 kB for a row of a few words, or 14 bytes for each byte of
+// longer rows, and time grows nearly in proportion. It is an error if Probability is out of range, if a column or key that is named does not exist,
 // if the number of Sources is not that of the rows, or if ctx ends.
 func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches, error) {
 	p := o.Probability
@@ -70,9 +70,7 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 		return nil, err
 	}
 	m := &Matches{Ignored: result.Ignored, result: result, rows: len(rows)}
-	for _, pair := range result.Pairs {
-		m.Pairs = append(m.Pairs, neardup.Pair[int]{A: int(pair.A), B: int(pair.B), Probability: link.ProbabilityOf(pair.Odds)})
-	}
+	m.Pairs = m.PairsFrom(p)
 	members := map[int32][]int{}
 	for row, first := range result.Groups {
 		members[first] = append(members[first], row)
@@ -130,8 +128,8 @@ func columnsIn(rows []neardup.Record, wanted []string) ([]string, error) {
 
 // Matches are what [Match] has found. Rows are known by their positions.
 type Matches struct {
-	// Pairs are the pairs of rows with at least the probability, in the order of their positions. Only A, B and Probability are set. Of rows that are equal, the
-	// first one stands for all: each of the others is in one pair, with that.
+	// Pairs are the pairs of rows with at least the probability, in the order of their positions. Similarity is that of the rows as a whole, and Kind is not
+	// set. Of rows that are equal, the first one stands for all: each of the others is in one pair, with that.
 	Pairs []neardup.Pair[int]
 
 	// Groups are the groups of two or more rows, in the order of their first members; each has its members in order. A row is in one group at most. Two groups are
@@ -144,6 +142,15 @@ type Matches struct {
 
 	result *link.Result
 	rows   int
+}
+
+// PairsFrom returns the pairs with at least a probability, as Pairs has them, without matching again. Pairs below 0.0004 are not kept. With Sources, a pair that
+// is in no group is not returned.
+func (m *Matches) PairsFrom(probability float64) (pairs []neardup.Pair[int]) {
+	for _, p := range m.result.Pairs(link.OddsOf(probability)) {
+		pairs = append(pairs, neardup.Pair[int]{A: int(p.A), B: int(p.B), Similarity: p.Similarity, Probability: link.ProbabilityOf(p.Odds)})
+	}
+	return pairs
 }
 
 // Wrong returns how many of the pairs are expected to be no matches: the sum of 1 minus their probabilities.

@@ -81,7 +81,7 @@ func TestLinked(t *testing.T) {
 			t.Errorf("%q: %d, %s", args, status, stderr)
 		}
 	}
-	persons(t, "large.csv", 8000)
+	persons(t, "large.csv", 34_000)
 	if status, _, stderr := callHere("records", "--memory=64M", "large.csv"); status != 1 || !strings.Contains(stderr, "--schema -") {
 		t.Errorf("%d, %s", status, stderr)
 	}

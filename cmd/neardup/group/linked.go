@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup"
@@ -23,10 +23,10 @@ type Linked struct {
 	*load.Feed
 	corpus *corpus.Corpus
 	o      *options.Options
-	rows   []neardup.Record
+	rows   []neardup.Record // until Find
+	hashes [][16]byte       // of the rows
 	source []int            // of each row, with --link
 	found  *records.Matches // nil before Find
-	less   *records.Matches // with pairs from leastLinked on; nil until the page asks for them
 }
 
 // leastLinked is the probability of the least likely pairs that the page counts.
@@ -38,8 +38,7 @@ func NewLinked(c *corpus.Corpus, o *options.Options) *Linked {
 	e.Feed = load.NewFeed(func(documents <-chan []load.Taken) error {
 		for some := range documents {
 			for _, t := range some {
-				delete(t.Record, o.Cols.ID)
-				e.rows = append(e.rows, t.Record)
+				e.rows, e.hashes = append(e.rows, t.Record), append(e.hashes, t.Hash)
 				if o.Link {
 					e.source = append(e.source, int(t.Place.Source))
 				}
@@ -62,7 +61,7 @@ func (e *Linked) Group(wantPairs bool) (*Groups, error) {
 
 // sayColumns says what each column was taken for.
 func (e *Linked) sayColumns() {
-	if len(e.rows) < 2 {
+	if len(e.hashes) < 2 {
 		return
 	}
 	var said []string
@@ -83,14 +82,20 @@ func (e *Linked) sayColumns() {
 
 // Find implements Engine.
 func (e *Linked) Find(wantPairs bool) (*Found, error) {
-	if most := options.MostRows(e.o.Memory); len(e.rows) > most {
-		return nil, fmt.Errorf("all rows and their pairs are kept in memory: at most %d rows fit in --memory, and there are %d; raise it, or compare by a fixed schema, --schema -", most, len(e.rows))
+	if !slices.ContainsFunc(e.rows, func(row neardup.Record) bool { return len(row) > 0 }) {
+		return nil, errors.New("the records have no columns to compare")
+	}
+	if err := e.o.CanLink(len(e.rows), e.corpus.Read.Bytes); err != nil {
+		return nil, err
 	}
 	if e.o.Link && len(e.corpus.Sources) < 2 {
 		return nil, errors.New("--link needs two inputs or more")
 	}
+	rows := e.rows
+	e.rows = nil // the matches keep no rows, so they are gone before most of the work begins
 	var err error
-	if e.found, err = e.match(e.threshold()); err != nil {
+	e.found, err = records.Match(context.Background(), rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: e.threshold()})
+	if err != nil {
 		return nil, err
 	}
 	f := &Found{}
@@ -99,7 +104,7 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 	}
 	if wantPairs {
 		for _, p := range e.found.Pairs {
-			f.Pairs = append(f.Pairs, e.pair(p.A, p.B))
+			f.Pairs = append(f.Pairs, Pair{I: uint32(p.A), J: uint32(p.B), Value: p.Similarity, Probability: p.Probability, Kind: e.kind(p.A, p.B)})
 		}
 	}
 	before := better(e.corpus, &e.o.Method)
@@ -115,11 +120,6 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 		}
 	}
 	return f, nil
-}
-
-// match finds the pairs with at least a probability.
-func (e *Linked) match(probability float64) (*records.Matches, error) {
-	return records.Match(context.Background(), e.rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: probability})
 }
 
 // threshold returns the smallest probability of a match. A match is never certain.
@@ -144,7 +144,7 @@ func (e *Linked) pairOf(i, j int, evidence []records.Evidence, probability float
 
 // kind returns how two rows differ.
 func (e *Linked) kind(i, j int) neardup.Kind {
-	if maps.Equal(e.rows[i], e.rows[j]) {
+	if e.hashes[i] == e.hashes[j] {
 		return neardup.Identical
 	}
 	return neardup.Revised
@@ -163,24 +163,14 @@ func (e *Linked) Estimate() (dedup.Estimate, error) {
 	return t, err
 }
 
-// PairsFrom implements Engine. The weights do not depend on the probability, so one more search serves every call.
+// PairsFrom implements Engine.
 func (e *Linked) PairsFrom(least float64) (pairs []neardup.Pair[int], err error) {
-	if e.less == nil {
-		if e.less, err = e.match(leastLinked); err != nil {
-			return nil, err
-		}
+	pairs = e.found.PairsFrom(least)
+	if most := options.MostListed(e.o.Memory); len(pairs) > most {
+		return nil, TooManyPairs(most)
 	}
-	most := options.MostListed(e.o.Memory)
-	for _, p := range e.less.Pairs {
-		if p.Probability < least {
-			continue
-		}
-		if len(pairs) == most {
-			return nil, TooManyPairs(most)
-		}
-		of := e.pair(p.A, p.B)
-		p.Similarity, p.Kind = of.Value, of.Kind
-		pairs = append(pairs, p)
+	for i := range pairs {
+		pairs[i].Kind = e.kind(pairs[i].A, pairs[i].B)
 	}
 	return pairs, nil
 }

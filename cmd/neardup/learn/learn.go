@@ -29,7 +29,7 @@ type call struct {
 // Features completes the fingerprinter of a call, and sets the fields of records. Files for later calls are made with outs.
 func Features(c *corpus.Corpus, o *options.Options, fp *neardup.Fingerprinter, outs *cli.Outputs) error {
 	of := &call{c, o, fp, outs}
-	if o.Cols.IsRecord {
+	if o.Cols.IsRecord && !o.Learn {
 		if err := of.learnSchema(); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *call) learnSchema() error {
 	if c.o.Fields = schema.fields(); len(c.o.Fields) == 0 {
 		return errors.New("the records have no columns to compare")
 	}
-	if !schema.said && !c.o.Learn {
+	if !schema.said {
 		fmt.Fprintf(c.Log.Notes, "neardup: columns are compared by this schema; to change it, edit it and pass it with --schema: %s\n", schema)
 	}
 	return nil

@@ -155,7 +155,7 @@ func (w *workshop) parse(b *batch, it *input.Item, x *input.Decoder) (d input.Do
 	if !it.IsUTF8() {
 		b.garbled = corpus.Garbled{Items: b.garbled.Items + 1, First: cmp.Or(b.garbled.First, it.Line)}
 	}
-	if o.Fields != nil {
+	if o.Cols.IsRecord {
 		d, rec, err = it.Record(s, o.Cols)
 		d.Text = input.TextOf(rec)
 	} else {

@@ -256,7 +256,7 @@ func idOf(it *input.Item, s *input.Source, o *options.Reading, x *input.Decoder)
 	}
 	var d input.Document
 	var err error
-	if o.Fields != nil {
+	if o.Cols.IsRecord {
 		d, _, err = it.Record(s, o.Cols)
 	} else if d, err = it.Parse(s, o.Cols, x); err == nil && o.Empty == "drop" && corpus.IsBlank(d.Whole()) {
 		return "", false

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"fmt"
 	"runtime/debug"
 
 	"github.com/neardup/neardup/internal/textfile"
@@ -32,11 +33,21 @@ func MachineMemory() float64 { return float64(textfile.Machine()) }
 // pairBytes is what a pair takes while a list grows: 32 bytes in the old list, and a quarter more in the new one.
 const pairBytes = 72
 
-// rowBytes is what a row and its pairs take while they are linked: 2.8 kB of a table of persons with five columns, 6.4 kB of songs, 12 kB of 2,000 publications.
-const rowBytes = 10_000
+// rowBytes is what a row of few words and its pairs take while rows are linked: 1.7 kB of persons with five columns, 4 kB of songs. textBytes is what a byte of long rows
+// takes: of 30,000 publications with abstracts, 14.
+const (
+	rowBytes  = 2000
+	textBytes = 14
+)
 
-// MostRows returns how many rows are linked at most.
-func MostRows(memory int64) int { return int(textfile.Budget(memory) / rowBytes) }
+// CanLink returns an error if rows that have so many bytes together, and their pairs, do not fit in memory.
+func (o *Options) CanLink(rows int, bytes int64) error {
+	need := max(int64(rows)*rowBytes, bytes*textBytes)
+	if need <= textfile.Budget(o.Memory) {
+		return nil
+	}
+	return fmt.Errorf("%d rows and their pairs take about %d MB, which do not fit in --memory; raise it, or compare by a fixed schema, --schema -", rows, need>>20)
+}
 
 // MostListed returns how many pairs are listed at most: half of the memory is for them.
 func MostListed(memory int64) int { return int(textfile.Budget(memory) / 2 / pairBytes) }

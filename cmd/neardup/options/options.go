@@ -31,7 +31,7 @@ type Options struct {
 	Command   []byte   // with Shard, the flags as JSON, for the command merge
 	PartFiles []string // of shards, which the call reads or writes
 	Estimate  bool     // only report what the call would cost
-	Learn     bool     // rows are compared by what the table says of its columns (records.Match)
+	Learn     bool     // rows are compared by what the table says of its columns (records.Match), not by a schema
 	Link      bool     // and those of one input never match
 	Keys      []string // nor do those that differ in one of these columns
 	Given     Given    // with the method given
@@ -297,5 +297,5 @@ func (o *Options) canReport() string {
 
 // Learns reports whether all inputs are read once before the documents are loaded.
 func (o *Options) Learns(w *Weighting) bool {
-	return o.Boilerplate > 0 && !cli.Exists(o.Lines) || w.NeedsStatistics && !cli.Exists(o.Stats) || o.Cols.IsRecord && o.SchemaFile == ""
+	return o.Boilerplate > 0 && !cli.Exists(o.Lines) || w.NeedsStatistics && !cli.Exists(o.Stats) || o.Cols.IsRecord && o.SchemaFile == "" && !o.Learn
 }

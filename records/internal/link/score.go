@@ -32,7 +32,7 @@ func (t *Table) score(m *model, couples []couple, least float64) []Pair {
 				continue
 			}
 			if odds := oddsOf(t.logs(m, p.a, at)); odds >= least || isCopy {
-				chunks[from/size] = append(chunks[from/size], Pair{p.a, p.b, odds})
+				chunks[from/size] = append(chunks[from/size], Pair{A: p.a, B: p.b, Odds: odds})
 			}
 		}
 	})

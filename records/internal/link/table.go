@@ -29,18 +29,20 @@ type Table struct {
 type Pair struct {
 	A, B int32   // by their numbers as given, A before B
 	Odds float64 // logarithm of the odds that they are about the same thing
+
+	Similarity float64 // of the rows as a whole; only of pairs in a result
 }
 
 // A Result is what was found.
 type Result struct {
-	Pairs  []Pair  // whose odds are at least the threshold
-	Groups []int32 // of each row, the first row of its group
-
+	Groups  []int32  // of each row, the first row of its group
 	Ignored []string // columns that say nothing: all rows are equal in them, or no two rows are
-	table   *Table
-	model   *model
-	scored  []Pair  // by the numbers in the table; all that are not too unlikely
-	places  []int32 // of each row as given, its number in the table
+
+	table  *Table
+	model  *model
+	scored []Pair  // by the numbers in the table; all that are not too unlikely
+	of     []int32 // of each row in the table, the first row of its group
+	places []int32 // of each row as given, its number in the table
 }
 
 // Rules say which rows never match.
@@ -54,8 +56,7 @@ func (r *Rules) isOneSource() bool {
 	return r.Sources != nil && !slices.ContainsFunc(r.Sources, func(s int) bool { return s != r.Sources[0] })
 }
 
-// Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds from which on a pair is
-// reported.
+// Link links the rows of a table that has columns with names, each with a cell for each row. threshold is the logarithm of the odds of a match.
 func Link(ctx context.Context, names []string, cells [][]string, rows int, rules Rules, threshold float64) (*Result, error) {
 	t := newTable(names, cells, rows, rules)
 	r := &Result{table: t, Groups: make([]int32, rows), Ignored: t.ignored, places: make([]int32, rows)}
@@ -98,7 +99,7 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, rules
 		}
 		r.scored = t.score(r.model, couplesOf(r.scored), least)
 	}
-	r.take(threshold)
+	r.group(threshold)
 	return r, nil
 }
 
@@ -321,25 +322,25 @@ func (t *Table) levelsOf(all []int8, i int) []int8 {
 	return all[i*len(t.columns) : (i+1)*len(t.columns)]
 }
 
-// take takes the pairs and groups, by the numbers as given. Equal rows are in one group if the first two of them are.
-func (r *Result) take(threshold float64) {
-	t, pairs := r.table, r.scored
-	of := t.groups(pairs, threshold)
+// group groups the rows. Equal rows are in one group if the first two of them are.
+func (r *Result) group(threshold float64) {
+	t := r.table
+	r.of = t.groups(r.scored, threshold)
 	least := make([]int32, t.rows) // of each group, its first row as given
 	for row := range least {
 		least[row] = int32(t.rows)
 	}
 	apart := make(map[int32]bool) // equal rows that do not match each other, by the first of them
-	for _, p := range pairs {
+	for _, p := range r.scored {
 		if t.copies[p.A] == t.copies[p.B] && p.Odds < threshold {
 			apart[p.A] = true
 		}
 	}
 	group := func(row int32) int32 {
 		if first := t.copies[row]; !apart[first] {
-			return of[first]
+			return r.of[first]
 		}
-		return of[row]
+		return r.of[row]
 	}
 	for row := range int32(t.rows) {
 		g := group(row)
@@ -348,24 +349,35 @@ func (r *Result) take(threshold float64) {
 	for row := range int32(t.rows) {
 		r.Groups[t.given[row]] = least[group(row)]
 	}
-	for _, p := range pairs {
+}
+
+// Pairs returns the pairs whose log odds are at least a threshold, in order. Those that are unlikelier than all that was kept are not there.
+func (r *Result) Pairs(threshold float64) (pairs []Pair) {
+	t := r.table
+	for _, p := range r.scored {
 		switch {
-		case p.Odds < threshold, t.sources != nil && of[p.A] != of[p.B]: // another row of the source matches better
+		case p.Odds < threshold, t.sources != nil && r.of[p.A] != r.of[p.B]: // another row of the source matches better
 		case t.copies[p.A] != t.copies[p.B]:
-			r.Pairs = append(r.Pairs, r.named(p))
+			pairs = append(pairs, r.named(p))
 		default: // of each of the equal rows and the first one
 			for b := p.B; int(b) < t.rows && t.copies[b] == p.A; b++ {
 				p.B = b
-				r.Pairs = append(r.Pairs, r.named(p))
+				pairs = append(pairs, r.named(p))
 			}
 		}
 	}
-	slices.SortFunc(r.Pairs, func(p, q Pair) int { return cmp.Or(cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B)) })
+	slices.SortFunc(pairs, func(p, q Pair) int { return cmp.Or(cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B)) })
+	return pairs
 }
 
-// named returns a pair with the numbers as given.
+// named returns a pair with the numbers as given, and how alike the rows are as a whole.
 func (r *Result) named(p Pair) Pair {
-	a, b := r.table.given[p.A], r.table.given[p.B]
+	t := r.table
+	whole := t.columns[len(t.columns)-1]
+	if a, b := whole.of[p.A], whole.of[p.B]; a >= 0 && b >= 0 {
+		p.Similarity = whole.similarity(&whole.values[a], &whole.values[b], 0)
+	}
+	a, b := t.given[p.A], t.given[p.B]
 	p.A, p.B = min(a, b), max(a, b)
 	return p
 }
