@@ -28,8 +28,19 @@ type MatchOptions struct {
 	// from none.
 	Keys []string
 
+	// Labels are pairs of which somebody has said whether they match: the others are decided accordingly. A few change little; a hundred count as much as all that the table
+	// teaches without them. Hard cases say most: pairs whose probability is near one half. A pair that is labelled as no match is in no group together, whatever others
+	// say; one that is labelled as a match is in Pairs with a probability of 1, unless Sources or Keys forbid it.
+	Labels []Label
+
 	// Probability is the smallest probability of a match, above 0 and below 1; 0 means 0.5.
 	Probability float64
+}
+
+// A Label says whether two rows, given by their positions, match. The order of A and B does not matter.
+type Label struct {
+	A, B int
+	Same bool
 }
 
 // Match finds the rows of a table that are about the same thing: a person, a product, a publication. It needs no labels and no settings.
@@ -65,7 +76,11 @@ func Match(ctx context.Context, rows []neardup.Record, o MatchOptions) (*Matches
 			cells[n][i] = row[name]
 		}
 	}
-	result, err := link.Link(ctx, names, cells, len(rows), link.Rules{Sources: o.Sources, Keys: o.Keys}, link.OddsOf(p))
+	rules := link.Rules{Sources: o.Sources, Keys: o.Keys}
+	for _, l := range o.Labels {
+		rules.Labels = append(rules.Labels, link.Label(l))
+	}
+	result, err := link.Link(ctx, names, cells, len(rows), rules, link.OddsOf(p))
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +108,11 @@ func (o *MatchOptions) check(p float64, rows []neardup.Record) ([]string, error)
 	}
 	if o.Sources != nil && len(o.Sources) != len(rows) {
 		return nil, fmt.Errorf("records: %d rows have %d sources", len(rows), len(o.Sources))
+	}
+	for _, l := range o.Labels {
+		if l.A == l.B || min(l.A, l.B) < 0 || max(l.A, l.B) >= len(rows) {
+			return nil, fmt.Errorf("records: a label is for the rows %d and %d of %d", l.A, l.B, len(rows))
+		}
 	}
 	names, err := columnsIn(rows, o.Columns)
 	if err != nil {

@@ -466,3 +466,42 @@ func BenchmarkMatch(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
 }
+
+// TestMatchLabels: labels decide the pairs they name, keep groups apart, and move the others a little.
+func TestMatchLabels(t *testing.T) {
+	rows, pairs := people(200, 4)
+	plain := match(t, rows, MatchOptions{})
+	wrong, right := pairs[0], [2]int{pairs[1][0], pairs[2][0]}
+	m := match(t, rows, MatchOptions{Labels: []Label{{A: wrong[1], B: wrong[0]}, {A: right[0], B: right[1], Same: true}}})
+	has := func(m *Matches, pair [2]int) (isPair, isGroup bool) {
+		isPair = slices.ContainsFunc(m.Pairs, func(p neardup.Pair[int]) bool { return p.A == pair[0] && p.B == pair[1] })
+		isGroup = slices.ContainsFunc(m.Groups, func(g []int) bool { return slices.Contains(g, pair[0]) && slices.Contains(g, pair[1]) })
+		return isPair, isGroup
+	}
+	if isPair, isGroup := has(plain, wrong); !isPair || !isGroup {
+		t.Fatal("the pair is not found without labels")
+	}
+	if isPair, isGroup := has(m, wrong); isPair || isGroup {
+		t.Error("a pair labelled as different is found")
+	}
+	if isPair, isGroup := has(m, right); !isPair || !isGroup {
+		t.Error("a pair labelled as the same is not found")
+	}
+	_, before := plain.Explain(pairs[5][0], pairs[5][1])
+	var labels []Label
+	for _, p := range pairs[10:40] {
+		labels = append(labels, Label{A: p[0], B: p[1]})
+	}
+	if _, after := match(t, rows, MatchOptions{Labels: labels}).Explain(pairs[5][0], pairs[5][1]); !(after < before) {
+		t.Errorf("the probability of another pair was %g, and is %g after many pairs like it are said to be different", before, after)
+	}
+	for _, l := range []Label{{A: 1, B: 1}, {A: -1, B: 2}, {A: 0, B: len(rows)}} {
+		if _, err := Match(t.Context(), rows, MatchOptions{Labels: []Label{l}}); err == nil {
+			t.Errorf("%+v is accepted", l)
+		}
+	}
+	same := []neardup.Record{{"a": "x y"}, {"a": "x y"}, {"a": "p q"}}
+	if m := match(t, same, MatchOptions{Labels: []Label{{A: 0, B: 1}}}); len(m.Pairs) > 0 || len(m.Groups) > 0 {
+		t.Errorf("equal rows that are labelled as different are found: %v", m.Groups)
+	}
+}

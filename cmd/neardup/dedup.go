@@ -59,9 +59,10 @@ func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
 
 type recordsCommand struct {
 	inputFlags
-	Schema string `group:"method" placeholder:"FILE" help:"Compare columns by this file instead of by what the table says of them: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. With - instead of a file, the program chooses a schema from the values and prints it. With a schema, the result for two rows does not depend on the others, and tables larger than memory can be compared."`
-	Link   bool   `group:"method" help:"Link the inputs: two rows of one input never match, and a row matches one row of another input at most."`
-	Key    string `group:"method" placeholder:"NAMES" help:"Columns that tell rows apart, separated by commas, such as doi or born: two rows with different values in one of them never match. A missing value differs from none."`
+	Schema string   `group:"method" placeholder:"FILE" help:"Compare columns by this file instead of by what the table says of them: a JSON object that maps columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. With - instead of a file, the program chooses a schema from the values and prints it. With a schema, the result for two rows does not depend on the others, and tables larger than memory can be compared."`
+	Link   bool     `group:"method" help:"Link the inputs: two rows of one input never match, and a row matches one row of another input at most."`
+	Key    string   `group:"method" placeholder:"NAMES" help:"Columns that tell rows apart, separated by commas, such as doi or born: two rows with different values in one of them never match. A missing value differs from none."`
+	Labels []string `group:"method" placeholder:"FILE" help:"Labels, as saved by the page of --report: pairs labelled same match, pairs labelled different do not, and the others are decided accordingly."`
 	outputFlags
 	groupFlags
 	runFlags
@@ -79,11 +80,12 @@ func (c *recordsCommand) Run(of *call) error {
 			return usageError{fmt.Errorf("--%s needs --schema: without it, rows are compared by weights that are learned from the table", name)}
 		}
 	}
-	if (c.Link || c.Key != "") && c.Schema != "" {
-		return usageError{errors.New("--link and --key cannot be used with --schema")}
+	if (c.Link || c.Key != "" || len(c.Labels) > 0) && c.Schema != "" {
+		return usageError{errors.New("--link, --key and --labels cannot be used with --schema")}
 	}
 	return of.run(f, func(o *options.Options) error {
 		o.Cols.IsRecord, o.Cols.All, o.Learn, o.Link = true, true, c.Schema == "", c.Link
+		o.Given.Labels = c.Labels
 		if c.Key != "" {
 			o.Keys = strings.Split(c.Key, ",")
 		}

@@ -158,3 +158,32 @@ func TestLink(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedLabels: pairs that are labelled are decided by their labels, and a label for no row is an error with its place.
+func TestLinkedLabels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	persons(t, "in.csv", 300)
+	if status, _, stderr := callHere("records", "--pairs", "before.tsv", "in.csv"); status != 0 {
+		t.Fatal(stderr)
+	}
+	first, _, _ := strings.Cut(read(t, "before.tsv"), "\n")
+	ids := strings.Split(first, "\t")[:2]
+	if err := os.WriteFile("labels.tsv", fmt.Appendf(nil, "%s\t%s\tdifferent\n", ids[0], ids[1]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := callHere("records", "--labels", "labels.tsv", "--pairs", "after.tsv", "in.csv"); status != 0 {
+		t.Fatal(stderr)
+	}
+	if strings.Contains(read(t, "after.tsv"), ids[0]+"\t"+ids[1]+"\t") {
+		t.Error("the pair that is labelled as different is found")
+	}
+	if err := os.WriteFile("labels.tsv", []byte("# nobody\nnobody\tnowhere\tsame\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := callHere("records", "--labels", "labels.tsv", "in.csv"); status != 1 || !strings.Contains(stderr, `labels.tsv:2: no document in the inputs has the id "nobody"`) {
+		t.Errorf("%d, %s", status, stderr)
+	}
+	if status, _, stderr := callHere("records", "--schema=-", "--labels", "labels.tsv", "in.csv"); status != 2 || !strings.Contains(stderr, "cannot be used with --schema") {
+		t.Errorf("%d, %s", status, stderr)
+	}
+}

@@ -29,17 +29,20 @@ var pairColumns = []string{"a", "b", "similarity", "kind", "probability"}
 type decider struct {
 	c      *corpus.Corpus
 	o      *options.Options
-	at     map[string]int // the documents by their ids
+	at     numbers // of the documents
 	all    map[[2]int]givenPair
 	isSame map[[2]int]bool // the labels
 	keep   []int           // documents that somebody wants to keep
 }
 
-// pair returns the numbers of two documents.
-func (d *decider) pair(a, b string) (n [2]int, err error) {
+// numbers are those of documents by their ids.
+type numbers map[string]int
+
+// pair returns the numbers of two documents, the smaller one first.
+func (at numbers) pair(a, b string) (n [2]int, err error) {
 	for k, id := range []string{a, b} {
 		var ok bool
-		if n[k], ok = d.at[id]; !ok {
+		if n[k], ok = at[id]; !ok {
 			return n, fmt.Errorf("no document in the inputs has the id %q", id)
 		}
 	}
@@ -56,7 +59,7 @@ func (d *decider) label(l Label) error {
 		}
 		return nil
 	}
-	n, err := d.pair(l.A, l.B)
+	n, err := d.at.pair(l.A, l.B)
 	if err != nil {
 		return err
 	}
@@ -74,23 +77,15 @@ func (d *decider) label(l Label) error {
 
 // read reads the labels and the pairs.
 func (d *decider) read() error {
-	for _, path := range d.o.Given.Labels {
-		labels, err := ReadLabels(path)
-		if err != nil {
-			return err
-		}
-		for _, l := range labels {
-			if err := d.label(l); err != nil {
-				return fmt.Errorf("%s:%d: %w", path, l.Line, err)
-			}
-		}
+	if err := eachLabel(d.o.Given.Labels, d.label); err != nil {
+		return err
 	}
 	return output.ReadTable(d.o.Given.Path, pairColumns, func(_ int32, row map[string]string) error {
 		p, counts, err := d.readPair(row)
 		if err != nil {
 			return err
 		}
-		n, err := d.pair(row["a"], row["b"])
+		n, err := d.at.pair(row["a"], row["b"])
 		if same, isLabelled := d.isSame[n]; isLabelled {
 			counts = same
 		}

@@ -76,6 +76,22 @@ func ReadLabels(path string) ([]Label, error) {
 	}
 }
 
+// eachLabel calls use with the labels of files. It adds the place to an error.
+func eachLabel(paths []string, use func(l Label) error) error {
+	for _, path := range paths {
+		labels, err := ReadLabels(path)
+		if err != nil {
+			return err
+		}
+		for _, l := range labels {
+			if err := use(l); err != nil {
+				return fmt.Errorf("%s:%d: %w", path, l.Line, err)
+			}
+		}
+	}
+	return nil
+}
+
 // errHeader is the error of a line that may be a header.
 var errHeader = fmt.Errorf("%w", errLabel)
 

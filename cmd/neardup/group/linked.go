@@ -91,10 +91,13 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 	if e.o.Link && len(e.corpus.Sources) < 2 {
 		return nil, errors.New("--link needs two inputs or more")
 	}
+	labels, err := e.labels()
+	if err != nil {
+		return nil, err
+	}
 	rows := e.rows
 	e.rows = nil // the matches keep no rows, so they are gone before most of the work begins
-	var err error
-	e.found, err = records.Match(context.Background(), rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Probability: e.threshold()})
+	e.found, err = records.Match(context.Background(), rows, records.MatchOptions{Sources: e.source, Keys: e.o.Keys, Labels: labels, Probability: e.threshold()})
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +123,23 @@ func (e *Linked) Find(wantPairs bool) (*Found, error) {
 		}
 	}
 	return f, nil
+}
+
+// labels reads what somebody has said of pairs.
+func (e *Linked) labels() (labels []records.Label, err error) {
+	if len(e.o.Given.Labels) == 0 {
+		return nil, nil
+	}
+	at := numbers(e.corpus.Numbers())
+	err = eachLabel(e.o.Given.Labels, func(l Label) error {
+		if l.Keep != "" {
+			return nil // which pairs match does not depend on it
+		}
+		n, err := at.pair(l.A, l.B)
+		labels = append(labels, records.Label{A: n[0], B: n[1], Same: l.Same})
+		return err
+	})
+	return labels, err
 }
 
 // threshold returns the smallest probability of a match. A match is never certain.

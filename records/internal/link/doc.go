@@ -3,12 +3,15 @@
 //	plain.go       values without case, marks and punctuation, and their words
 //	similar.go     how alike two words or values are
 //	values.go      dates and numbers
+//	cells.go       the cells of a column, each distinct one once
 //	column.go      what a column is
 //	rare.go        how rare values and words are
 //	agree.go       at which level two values agree
 //	candidates.go  which pairs of rows are compared: those that share something rare
 //	start.go       what each level of each column says in most tables
 //	weights.go     what it says in this one, by EM
+//	labels.go      what somebody has said of pairs
+//	score.go       the odds of pairs
 //	groups.go      groups that pairs agree on
 //	explain.go     what each column adds to the odds of a pair
 //	table.go       the way through

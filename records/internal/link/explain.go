@@ -34,7 +34,7 @@ func (r *Result) Explain(a, b int) (columns []Evidence, constant float64) {
 	t, m := r.table, r.model
 	p := couple{r.places[a], r.places[b]}
 	at := t.compare([]couple{p})
-	odds := oddsOf(t.logs(m, p.a, at))
+	odds := oddsOf(t.logs(m, p.a, at)) + m.bias
 	constant = odds
 	for n, c := range t.columns {
 		level, most := int(at[n]), equal

@@ -28,10 +28,18 @@ func (t *Table) score(m *model, couples []couple, least float64) []Pair {
 		at := make([]int8, len(t.columns))
 		for _, p := range couples[from:to] {
 			isCopy := t.copies[p.a] == t.copies[p.b]
-			if !s.compare(p, at) && !isCopy {
+			isSame, isLabelled := t.labels[p]
+			if !s.compare(p, at) && !isCopy && !isSame {
 				continue
 			}
-			if odds := oddsOf(t.logs(m, p.a, at)); odds >= least || isCopy {
+			odds := oddsOf(t.logs(m, p.a, at)) + m.bias
+			switch {
+			case isSame:
+				odds = labelOdds
+			case isLabelled:
+				odds = -labelOdds
+			}
+			if odds >= least || isCopy {
 				chunks[from/size] = append(chunks[from/size], Pair{A: p.a, B: p.b, Odds: odds})
 			}
 		}
@@ -82,7 +90,7 @@ func (s *scorer) compare(p couple, at []int8) bool {
 			bound += s.most[n]
 		}
 	}
-	least := (s.least - s.m.prior[matches] + s.m.prior[random]) / s.m.worth
+	least := (s.least - s.m.bias - s.m.prior[matches] + s.m.prior[random]) / s.m.worth
 	for _, n := range s.order {
 		if at[n] != unknown {
 			continue

@@ -23,6 +23,7 @@ type Table struct {
 	keys    []*column
 	sources []int   // of each row, by its number as given; nil if any two rows may match
 	copies  []int32 // of each row, the first row that is equal to it
+	labels  map[couple]bool
 }
 
 // A Pair is a pair of rows that was compared.
@@ -49,6 +50,13 @@ type Result struct {
 type Rules struct {
 	Sources []int    // of each row; those of one source do not match, unless this is nil
 	Keys    []string // columns; rows with different values in one of them do not match
+	Labels  []Label
+}
+
+// A Label says whether two rows, by their numbers as given, match.
+type Label struct {
+	A, B int
+	Same bool
 }
 
 // isOneSource reports whether there are sources, and all rows are of the same one.
@@ -67,6 +75,7 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, rules
 	if rows < 2 || len(t.columns) == 0 || rules.isOneSource() {
 		return r, ctx.Err()
 	}
+	t.take(rules.Labels, r.places)
 	firsts, seconds := t.distinct()
 	t.count(firsts)
 	for _, c := range t.columns {
@@ -79,6 +88,7 @@ func Link(ctx context.Context, names []string, cells [][]string, rows int, rules
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	couples = t.withLabels(couples)
 	lesson := t.lesson(couples)
 	r.model = t.start(len(couples))
 	if err := t.fit(ctx, r.model, lesson); err != nil {
@@ -250,10 +260,15 @@ func inChunks(size, n int, do func(from, to int)) {
 	parallel.ChunksOf(size, n, func(_, from, to int) { do(from, to) })
 }
 
-// mayMatch reports whether two rows are of different sources, if there are sources, and differ in no key.
+// mayMatch reports whether two rows are of different sources, if there are sources, differ in no key, and are not labelled as different.
 func (t *Table) mayMatch(a, b int32) bool {
 	if t.sources != nil && t.sources[t.given[a]] == t.sources[t.given[b]] {
 		return false
+	}
+	if len(t.labels) > 0 {
+		if same, isLabelled := t.labels[couple{min(a, b), max(a, b)}]; isLabelled && !same {
+			return false
+		}
 	}
 	for _, key := range t.keys {
 		if i, j := key.of[a], key.of[b]; i != j && i >= 0 && j >= 0 && key.values[i].glued != key.values[j].glued {

@@ -43,6 +43,7 @@ const (
 type model struct {
 	levels [classes][][levels]float64
 	priors [classes]float64 // shares of all pairs
+	bias   float64          // of the log odds, by labels
 	worth  float64          // of the evidence of a column
 
 	logs  [][levels][classes]float64 // of levels, by column
@@ -55,6 +56,9 @@ type lesson struct {
 	couples []couple
 	levels  []int8
 	share   float64 // of all pairs
+
+	labelled []couple // in order
+	labels   []int8   // their levels
 }
 
 // lesson returns what is learned from pairs.
@@ -68,6 +72,8 @@ func (t *Table) lesson(couples []couple) *lesson {
 		of.share, couples = float64(len(some))/float64(len(couples)), some
 	}
 	of.couples, of.levels = couples, t.compare(couples)
+	of.labelled = t.labelled()
+	of.labels = t.compare(of.labelled)
 	return of
 }
 
@@ -110,6 +116,7 @@ func (t *Table) fit(ctx context.Context, m *model, from *lesson) error {
 		}
 	}
 	m.takeLogs()
+	m.bias = t.bias(m, from)
 	return nil
 }
 
