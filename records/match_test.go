@@ -2,6 +2,7 @@ package records
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -503,5 +504,76 @@ func TestMatchLabels(t *testing.T) {
 	same := []neardup.Record{{"a": "x y"}, {"a": "x y"}, {"a": "p q"}}
 	if m := match(t, same, MatchOptions{Labels: []Label{{A: 0, B: 1}}}); len(m.Pairs) > 0 || len(m.Groups) > 0 {
 		t.Errorf("equal rows that are labelled as different are found: %v", m.Groups)
+	}
+}
+
+// TestMatchSearch: a row that is in the table is found with the odds that it has there, a row that is not changes nothing, and most rows that match are found.
+func TestMatchSearch(t *testing.T) {
+	rows, pairs := people(900, 5)
+	known, left := rows[:0:0], map[int]neardup.Record{}
+	for i, row := range rows {
+		if i%7 == 3 {
+			left[i] = row
+		} else {
+			known = append(known, row)
+		}
+	}
+	at := func(i int) int { return i - (i+3)/7 } // of a row that is known
+	m := match(t, known, MatchOptions{})
+	before := fmt.Sprint(m.Explain(0, 1))
+	found, wanted := 0, 0
+	for _, p := range pairs {
+		for _, p := range [][2]int{p, {p[1], p[0]}} {
+			row, isLeft := left[p[0]]
+			if _, both := left[p[1]]; !isLeft || both {
+				continue
+			}
+			wanted++
+			got := m.Search(row)
+			if slices.ContainsFunc(got, func(x neardup.Match[int]) bool { return x.ID == at(p[1]) }) {
+				found++
+			}
+			if len(got) > 3 || !slices.IsSortedFunc(got, func(a, b neardup.Match[int]) int { return cmp.Compare(b.Probability, a.Probability) }) {
+				t.Fatal(got)
+			}
+		}
+	}
+	if wanted < 50 || found < wanted*97/100 {
+		t.Errorf("%d of %d rows are found", found, wanted)
+	}
+	if after := fmt.Sprint(m.Explain(0, 1)); after != before {
+		t.Errorf("a search has changed what is said of two rows: %s, %s", before, after)
+	}
+	for _, p := range m.Pairs[:50] {
+		got := m.Search(known[p.A])
+		i := slices.IndexFunc(got, func(x neardup.Match[int]) bool { return x.ID == p.B })
+		if i < 0 || math.Abs(got[i].Probability-p.Probability) > 1e-9 {
+			t.Fatalf("%v is not found with its own row: %v", p, got)
+		}
+	}
+	for _, row := range []neardup.Record{nil, {}, {"first": ""}, {"other": "x"}, {"born": "\xff", "first": strings.Repeat("word ", 5000)}} {
+		if got := m.Search(row); len(got) > 0 {
+			t.Errorf("%.50q is like %v", row, got)
+		}
+	}
+	if got := match(t, rows[:1], MatchOptions{}).Search(rows[0]); got != nil {
+		t.Error(got)
+	}
+	small := match(t, []neardup.Record{{"n": "Ann Lee", "b": "1956"}, {"n": "Lee, Ann", "b": "1956"}, {"n": "Tom Ott", "b": "1980"}}, MatchOptions{Keys: []string{"b"}})
+	if got := small.Search(neardup.Record{"n": "ann lee", "b": "1956"}); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	if got := small.Search(neardup.Record{"n": "ann lee", "b": "1957"}); len(got) != 0 {
+		t.Errorf("rows with another key match: %v", got)
+	}
+}
+
+func BenchmarkMatchSearch(b *testing.B) {
+	rows, _ := people(100_000, 5)
+	m := match(b, rows, MatchOptions{})
+	m.Search(rows[0])
+	b.ResetTimer()
+	for i := range b.N {
+		m.Search(rows[i%len(rows)])
 	}
 }

@@ -42,7 +42,7 @@ type value struct {
 
 // A column has its distinct values, and which one each row has, or -1.
 type column struct {
-	name   string
+	source
 	kind   kind
 	whole  bool // it is the row as a whole
 	of     []int32
@@ -57,8 +57,43 @@ type column struct {
 	begin   [random][levels]float64
 }
 
+// A source says where the cells of a column come from.
+type source struct {
+	name    string // of a column of the table
+	areDays bool   // dates are written as days
+	half    half
+}
+
+// A half says what of a text is in a column.
+type half uint8
+
+const (
+	both    half = iota
+	letters      // all but numbers
+	digits       // the numbers
+)
+
+// read returns a cell as it is in the column, and its plain text.
+func (s *source) read(cell string) (read, text string) {
+	if s.areDays {
+		cell = strings.TrimSpace(cell)
+		if day, isDate := dayOf(cell); isDate {
+			cell = day
+		}
+	}
+	text = plain(cell)
+	switch l, d := halves(text); s.half {
+	case letters:
+		text = l
+	case digits:
+		text = d
+	}
+	return cell, text
+}
+
 // A reading is what was read of a column.
 type reading struct {
+	from    source
 	columns []*column
 	cells   cells    // days, if it has dates
 	plain   []string // the cells without case, marks and punctuation
@@ -72,7 +107,8 @@ func readColumn(name string, raw []string) reading {
 		r.cells = r.cells.with(days)
 	}
 	r.plain = r.cells.each(plain)
-	c := newColumn(name, r.cells, r.plain)
+	r.from = source{name, areDates, both}
+	c := newColumn(r.from, r.cells, r.plain)
 	if areDates {
 		c.kind = dates
 	}
@@ -84,11 +120,11 @@ func readColumn(name string, raw []string) reading {
 		c.kind = codes
 		return r
 	}
-	letters, digits, isSplit := r.split()
+	l, d, isSplit := r.split()
 	if !isSplit {
 		return r
 	}
-	words, inside := newColumn(name, r.cells, letters), newColumn(name, r.cells, digits)
+	words, inside := newColumn(source{name, false, letters}, r.cells, l), newColumn(source{name, false, digits}, r.cells, d)
 	if len(words.values) < 2 {
 		c.kind = codes
 		return r
@@ -99,7 +135,7 @@ func readColumn(name string, raw []string) reading {
 }
 
 // newColumn makes a column of cells, whose plain texts are given.
-func newColumn(name string, of cells, plain []string) *column {
+func newColumn(from source, of cells, plain []string) *column {
 	keys := make([]string, len(plain))
 	inChunks(1000, len(keys), func(from, to int) {
 		for n := from; n < to; n++ {
@@ -107,8 +143,8 @@ func newColumn(name string, of cells, plain []string) *column {
 		}
 	})
 	distinct := of.with(keys)
-	c := &column{name: name, of: distinct.of, filled: distinct.count(func(int) bool { return true })}
-	c.read(distinct.texts)
+	c := &column{source: from, of: distinct.of, filled: distinct.count(func(int) bool { return true })}
+	c.take(distinct.texts)
 	for n := range c.values {
 		c.values[n].count = distinct.rows[n]
 	}
@@ -133,22 +169,27 @@ func keyOfValue(cell, plain string) string {
 	return string(binary.BigEndian.AppendUint64(append([]byte(plain), 0), math.Float64bits(x)))
 }
 
-// read reads the values with some keys.
-func (c *column) read(keys []string) {
+// valueOf returns the value that has a key, and its words.
+func valueOf(key string) (v value, words []string) {
+	text, number, isNumber := strings.Cut(key, "\x00")
+	if v.number = math.NaN(); isNumber {
+		v.number = math.Float64frombits(binary.BigEndian.Uint64([]byte(number)))
+	}
+	v.glued = strings.ReplaceAll(text, " ", "")
+	v.sign = signOf(v.glued)
+	return v, appendWords(nil, text)
+}
+
+// take takes the values with some keys.
+func (c *column) take(keys []string) {
 	c.values = make([]value, len(keys))
 	ends := make([]int, len(keys)) // of the words of each value, among those of all
 	perChunk := make([][]string, (len(keys)+999)/1000)
 	inChunks(1000, len(keys), func(from, to int) {
 		var all []string
 		for n := from; n < to; n++ {
-			v := &c.values[n]
-			text, number, isNumber := strings.Cut(keys[n], "\x00")
-			if v.number = math.NaN(); isNumber {
-				v.number = math.Float64frombits(binary.BigEndian.Uint64([]byte(number)))
-			}
-			v.glued = strings.ReplaceAll(text, " ", "")
-			v.sign = signOf(v.glued)
-			all = appendWords(all, text)
+			v, words := valueOf(keys[n])
+			c.values[n], all = v, append(all, words...)
 			ends[n] = len(all)
 		}
 		perChunk[from/1000] = all
@@ -242,24 +283,28 @@ func isHex(s string) bool {
 const leastSplit = 0.2
 
 // split parts the texts of a column into words and numbers, or returns false if few rows have numbers.
-func (r *reading) split() (letters, digits []string, isSplit bool) {
-	letters, digits = make([]string, len(r.plain)), make([]string, len(r.plain))
+func (r *reading) split() (l, d []string, isSplit bool) {
+	l, d = make([]string, len(r.plain)), make([]string, len(r.plain))
 	inChunks(1000, len(r.plain), func(from, to int) {
-		var all, l, d []string
 		for n := from; n < to; n++ {
-			all, l, d = appendWords(all[:0], r.plain[n]), l[:0], d[:0]
-			for _, w := range all {
-				if isDigits(w) {
-					d = append(d, w)
-				} else {
-					l = append(l, w)
-				}
-			}
-			letters[n], digits[n] = strings.Join(l, " "), strings.Join(d, " ")
+			l[n], d[n] = halves(r.plain[n])
 		}
 	})
-	filled, with := r.cells.count(func(n int) bool { return r.plain[n] != "" }), r.cells.count(func(n int) bool { return digits[n] != "" })
-	return letters, digits, float64(with) >= leastSplit*float64(filled)
+	filled, with := r.cells.count(func(n int) bool { return r.plain[n] != "" }), r.cells.count(func(n int) bool { return d[n] != "" })
+	return l, d, float64(with) >= leastSplit*float64(filled)
+}
+
+// halves parts a plain text into words and numbers.
+func halves(text string) (l, d string) {
+	var inL, inD []string
+	for _, w := range appendWords(nil, text) {
+		if isDigits(w) {
+			inD = append(inD, w)
+		} else {
+			inL = append(inL, w)
+		}
+	}
+	return strings.Join(inL, " "), strings.Join(inD, " ")
 }
 
 // says reports whether a column says anything: not if all its values are equal, nor if it is a code or number that no two rows share, such as an id.

@@ -13,6 +13,7 @@
 //	labels.go      what somebody has said of pairs
 //	score.go       the odds of pairs
 //	groups.go      groups that pairs agree on
+//	search.go      the rows that match another row
 //	explain.go     what each column adds to the odds of a pair
 //	table.go       the way through
 //

@@ -123,7 +123,7 @@ func TestKinds(t *testing.T) {
 // columnOf returns cells as one column, with its rows in their order.
 func columnOf(raw []string) *column {
 	of := read(raw)
-	c := newColumn("x", of, of.each(plain))
+	c := newColumn(source{name: "x"}, of, of.each(plain))
 	c.arrange(upTo(len(raw)))
 	return c
 }

@@ -24,6 +24,7 @@ type Table struct {
 	sources []int   // of each row, by its number as given; nil if any two rows may match
 	copies  []int32 // of each row, the first row that is equal to it
 	labels  map[couple]bool
+	used    []source // of the row as a whole
 }
 
 // A Pair is a pair of rows that was compared.
@@ -134,7 +135,7 @@ func newTable(names []string, cells [][]string, rows int, rules Rules) *Table {
 	for n, of := range read {
 		isKey := slices.Contains(rules.Keys, names[n]) // rows that differ in it are not equal
 		if isKey {
-			t.keys = append(t.keys, newColumn(names[n], of.cells, of.plain))
+			t.keys = append(t.keys, newColumn(of.from, of.cells, of.plain))
 		}
 		of.columns = slices.DeleteFunc(of.columns, func(c *column) bool { return c.filled == 0 || !isKey && !c.says() })
 		if len(of.columns) == 0 {
@@ -151,6 +152,9 @@ func newTable(names []string, cells [][]string, rows int, rules Rules) *Table {
 		t.columns = slices.DeleteFunc(t.columns, func(c *column) bool { return c.kind == texts })
 	}
 	t.order(used)
+	for _, of := range used {
+		t.used = append(t.used, of.from)
+	}
 	all := slices.Concat(t.columns, t.keys)
 	inParallel(len(all), func(n int) { all[n].arrange(t.given) })
 	whole := t.whole(used)
@@ -228,7 +232,7 @@ func (t *Table) whole(columns []reading) *column {
 			keys[n] = string(key)
 		}
 	})
-	c.read(keys)
+	c.take(keys)
 	for row, n := range c.of {
 		if keys[n] == "" {
 			c.of[row] = -1
@@ -388,11 +392,17 @@ func (r *Result) Pairs(threshold float64) (pairs []Pair) {
 // named returns a pair with the numbers as given, and how alike the rows are as a whole.
 func (r *Result) named(p Pair) Pair {
 	t := r.table
-	whole := t.columns[len(t.columns)-1]
-	if a, b := whole.of[p.A], whole.of[p.B]; a >= 0 && b >= 0 {
-		p.Similarity = whole.similarity(&whole.values[a], &whole.values[b], 0)
-	}
+	p.Similarity = t.similarity(p.A, p.B)
 	a, b := t.given[p.A], t.given[p.B]
 	p.A, p.B = min(a, b), max(a, b)
 	return p
+}
+
+// similarity returns how alike two rows are as a whole.
+func (t *Table) similarity(a, b int32) float64 {
+	whole := t.columns[len(t.columns)-1]
+	if i, j := whole.of[a], whole.of[b]; i >= 0 && j >= 0 {
+		return whole.similarity(&whole.values[i], &whole.values[j], 0)
+	}
+	return 0
 }
