@@ -88,13 +88,13 @@ func (d *Deduplicator[ID]) Exists(ctx context.Context, doc neardup.Document) (bo
 // returns the near-duplicates in the order of Search. The document that had the same id is replaced and not
 // returned. After an error, including that of the context, nothing is stored.
 func (d *Deduplicator[ID]) SearchAndAdd(ctx context.Context, id ID, doc neardup.Document) ([]neardup.Match[ID], error) {
-	found, _, err := d.searchAndAdd(ctx, id, doc, math.MaxInt, false)
+	found, _, err := d.searchAndAdd(ctx, id, doc, math.MaxInt, math.MaxInt)
 	return found, err
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether there is a near-duplicate.
 func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.Document) (bool, error) {
-	found, _, err := d.searchAndAdd(ctx, id, doc, 1, false)
+	found, _, err := d.searchAndAdd(ctx, id, doc, 1, math.MaxInt)
 	return len(found) > 0, err
 }
 
@@ -107,16 +107,22 @@ func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.
 // Of two calls at the same time, one finds the other's document. After an error, including that of the
 // context, nothing is stored.
 func (d *Deduplicator[ID]) AddIfNew(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
-	return d.searchAndAdd(ctx, id, doc, max(n, 1), true)
+	return d.searchAndAdd(ctx, id, doc, max(n, 1), 1)
 }
 
-// searchAndAdd finds the first near-duplicates of a document and stores it; with ifNew, only if there are none.
+// AddIfFewer is [Deduplicator.AddIfNew] for a budget: it stores a document unless n near-duplicates are there already, so the first n of a group stay. With n less than 1 it
+// stores nothing. It returns up to n near-duplicates, also if the document was added.
+func (d *Deduplicator[ID]) AddIfFewer(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
+	return d.searchAndAdd(ctx, id, doc, max(n, 1), max(n, 0))
+}
+
+// searchAndAdd finds the first near-duplicates of a document and stores it if there are fewer than some, unless that is math.MaxInt: then it replaces what has the id.
 // Others may search meanwhile.
 //
 // It searches with the lock for reading and adds with the lock for writing. In between, other goroutines may
 // add. What another searchAndAdd adds there cannot be a near-duplicate, and has another id; additions sees to
 // that. What Add adds there may be one, and is not looked for again, but its id is.
-func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
+func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.Document, most, fewer int) (found []neardup.Match[ID], added bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
@@ -124,6 +130,7 @@ func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.D
 	if err != nil {
 		return nil, false, err
 	}
+	always := fewer == math.MaxInt
 	defer d.adding.begin(id, &doc)()
 	if err := d.settle(); err != nil {
 		return nil, false, err
@@ -131,20 +138,20 @@ func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.D
 	replaced, is := d.slotOf(id)
 	if !is {
 		replaced = gone
-	} else if ifNew {
+	} else if !always {
 		defer d.mu.RUnlock()
 		return nil, false, d.usable()
 	}
 	found, err = d.find(ctx, &doc, replaced, most)
 	d.mu.RUnlock()
-	if err != nil || ifNew && len(found) > 0 {
+	if err != nil || len(found) >= fewer {
 		return found, false, err
 	}
 	if err := d.lock(); err != nil {
 		return nil, false, err
 	}
 	defer d.mu.Unlock()
-	if ifNew { // Add does not tell what it adds
+	if !always { // Add does not tell what it adds
 		if _, is := d.slotOf(id); is {
 			return nil, false, d.usable()
 		}

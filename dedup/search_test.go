@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/neardup/neardup"
@@ -288,6 +290,37 @@ func TestTwoWords(t *testing.T) {
 	for _, q := range must(d.Explain("a", "b")).Evidence {
 		if h := 1.0 / 6; q.Name == "changed words at the beginning" && math.Abs(q.Value-h/(h+0.05)) > 1e-9 { // one word of three, in one of the texts
 			t.Errorf("%+v", q)
+		}
+	}
+}
+
+// TestAddIfFewer: of near-duplicates that come from several goroutines, the first n stay.
+func TestAddIfFewer(t *testing.T) {
+	texts := []string{"The harbour office answers within five working days, whoever asks, and in the language of the letter.", "Bread rises slowly in a cold kitchen, so the dough is made the evening before and left under a cloth."}
+	for n := range 4 {
+		d, err := New[int](Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var added [2]atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				found, isAdded, err := d.AddIfFewer(t.Context(), i, neardup.Text(texts[i%2]), n)
+				if err != nil || !isAdded && len(found) != n && n > 0 || isAdded && len(found) >= n {
+					t.Error(found, isAdded, err)
+				}
+				if isAdded {
+					added[i%2].Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if added[0].Load() != int64(n) || added[1].Load() != int64(n) || d.Len() != 2*n {
+			t.Errorf("%d: %d and %d are added, and %d are there", n, added[0].Load(), added[1].Load(), d.Len())
+		}
+		if _, isAdded, err := d.AddIfFewer(t.Context(), 99, neardup.Text("Nobody has written anything like this about the northern lighthouse and its three keepers."), n); err != nil || isAdded != (n > 0) {
+			t.Error(isAdded, err)
 		}
 	}
 }

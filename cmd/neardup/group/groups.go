@@ -11,6 +11,9 @@
 package group
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/options"
 	"github.com/neardup/neardup/dedup"
@@ -30,6 +33,7 @@ type Groups struct {
 	HasKinds bool            // pairs have kinds and probabilities
 
 	corpus *corpus.Corpus
+	also   []bool  // documents that are kept beside the one of their group; nil if there are none
 	names  []int32 // with --state, for each old document the one that names its group
 	sizes  []int32 // see Sizes
 }
@@ -43,8 +47,39 @@ func Alone(c *corpus.Corpus) *Groups {
 	return g
 }
 
-// IsKept reports whether a document is the one that its group keeps.
-func (g *Groups) IsKept(i int) bool { return int(g.Kept[i]) == i }
+// IsKept reports whether a document is the one that its group keeps, or one of those that it keeps beside that.
+func (g *Groups) IsKept(i int) bool { return int(g.Kept[i]) == i || g.also != nil && g.also[i] }
+
+// KeepMore makes groups keep as many documents as --copies says: those of earlier calls, the one that is kept anyway, and then the ones that --keep prefers. Of the
+// documents of --against, the one that is kept counts.
+func (g *Groups) KeepMore(m *options.Method) {
+	if m.Copies == "1" {
+		return
+	}
+	sizes, members := g.Sizes(), map[int][]int{}
+	for i := range g.Kept {
+		if named := g.Of(i); sizes[named] > 1 && (i >= g.corpus.Old || g.names != nil || named == i) {
+			members[named] = append(members[named], i)
+		}
+	}
+	prefers := better(g.corpus, m)
+	g.also = make([]bool, len(g.Kept))
+	for _, of := range members {
+		slices.SortFunc(of, func(a, b int) int {
+			isFirst := func(i int) bool { return i < g.corpus.Old || int(g.Kept[i]) == i }
+			switch {
+			case isFirst(a) != isFirst(b) && isFirst(a), isFirst(a) == isFirst(b) && prefers(a, b):
+				return -1
+			case isFirst(a) != isFirst(b), prefers(b, a):
+				return 1
+			}
+			return cmp.Compare(a, b)
+		})
+		for _, i := range of[:min(len(of), m.Budget(len(of)))] {
+			g.also[i] = true
+		}
+	}
+}
 
 // LikeOf returns what was found of a document that is removed and the one that is kept, and whether they were compared: others may
 // connect them.

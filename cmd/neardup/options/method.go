@@ -3,7 +3,10 @@ package options
 import (
 	"fmt"
 	"maps"
+	"math"
+	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/neardup/neardup"
@@ -19,6 +22,7 @@ type Method struct {
 	Name      string
 	Joins     string // auto, cosine: what joins a group, see Linkage
 	Keep      string // auto, cosine: which document of a group to keep, see Prefers
+	Copies    string // how many documents of a group to keep, see Budget
 	Weighs    bool   // cosine: --weights was given
 	Bits      int    // of fingerprints
 	Distance  int    // simhash: the largest distance
@@ -55,6 +59,21 @@ func (m *Method) ValueName() string {
 		return "distance"
 	}
 	return "score"
+}
+
+// Budget returns how many documents of a group to keep that has so many; 0 if --copies is wrong.
+func (m *Method) Budget(size int) int {
+	switch m.Copies {
+	case "sqrt":
+		return int(math.Ceil(math.Sqrt(float64(size))))
+	case "log2":
+		return bits.Len(uint(size))
+	}
+	n, err := strconv.Atoi(m.Copies)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
 }
 
 // Show returns a value as the outputs show it.
@@ -131,6 +150,8 @@ func (m *Method) check(given map[string]bool) string {
 		return fmt.Sprintf("--linkage %q: must be centre, complete or single", m.Joins)
 	case preferences[m.Keep] == nil:
 		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.Keep)
+	case m.Budget(1) == 0:
+		return fmt.Sprintf("--copies %q: must be a number from 1 on, sqrt or log2", m.Copies)
 	case m.Bits != 64 && m.Bits != 128:
 		return fmt.Sprintf("--bits %d: must be 64 or 128", m.Bits)
 	case m.Distance < 0 || m.Distance > m.Bits:

@@ -176,6 +176,7 @@ func (c *call) comparing() (end func()) {
 
 // write writes the outputs, gives them their names, and prints the summary.
 func (c *call) write(to *write.Outputs, g *group.Groups, engine group.Engine, start time.Time) error {
+	g.KeepMore(&c.o.Method)
 	version, err := c.fp.Version()
 	if err != nil {
 		version = err.Error()

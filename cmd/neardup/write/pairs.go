@@ -115,7 +115,9 @@ func (r *Results) annotated(w *cli.Output) error {
 		named := r.Groups.Of(i)
 		values := []string{r.Doc(named).ID, strconv.Itoa(int(sizes[named])), "yes", "", "", ""}
 		if root := int(r.Groups.Kept[i]); root != i {
-			values[2], values[3] = "no", r.Doc(root).ID
+			if values[3] = r.Doc(root).ID; !r.Groups.IsKept(i) {
+				values[2] = "no"
+			}
 			if p, ok := r.Groups.LikeOf(i); ok {
 				values[4] = r.Options.Method.Show(p.Value)
 				if p.Kind != 0 {
