@@ -78,7 +78,9 @@ type thresholdFlags struct {
 	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-except-numbers (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
 	Linkage     string  `group:"method" default:"centre" placeholder:"NAME" help:"What joins the documents of a group: centre (every member is a near-duplicate of the one that is kept), complete (every two members are) or single (a chain of near-duplicates connects any two)."`
 	Keep        string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
-	Copies      string  `group:"method" default:"1" placeholder:"N" help:"How many documents of a group to keep: a number, or sqrt or log2 for a number that grows with the size of the group (of 100 documents 10, or 7). --keep says which come first. The document that names the group is always among them; the others may be copies of each other."`
+	Copies      string  `group:"method" default:"1" placeholder:"N" help:"How many documents of a group to keep: a number; sqrt or log2 for a number that grows with the size of the group (of 100 documents 10, or 7); or source for one of each source. --keep says which come first. The document that names the group is always among them; the others may be copies of each other."`
+	Source      string  `group:"method" placeholder:"NAME" help:"Field or column that says where a document is from: a site, an author, a donor. It may be the one with the id. Of a URL the host counts. The summary then says how much of each source is removed, and in favour of which other one. The inputs are read once more, unless it is the id."`
+	MostRemoved float64 `group:"method" default:"1" placeholder:"X" help:"Stop with an error, before anything is written, if more than this share of all documents, or of a source with 20 documents or more, would be removed."`
 	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher value finds fewer pairs, with fewer false positives."`
 }
 
@@ -160,6 +162,7 @@ func (f *flags) options(given map[string]string) (*options.Options, error) {
 	}
 	o.Method.Name, o.Method.Least, o.Method.Probability, o.Method.Bias = f.Method, f.Similarity, f.Probability, f.Bias
 	o.Method.Joins, o.Method.Keep, o.Method.Copies = f.Linkage, f.Keep, f.Copies
+	o.Method.Source, o.Method.MostRemoved = f.Source, f.MostRemoved
 	o.Method.Bits, o.Method.Distance, o.Method.MinHash.Values = f.Bits, f.Distance, f.Values
 	o.Method.Blend.Content, o.Method.Blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}

@@ -50,9 +50,19 @@ func Alone(c *corpus.Corpus) *Groups {
 // IsKept reports whether a document is the one that its group keeps, or one of those that it keeps beside that.
 func (g *Groups) IsKept(i int) bool { return int(g.Kept[i]) == i || g.also != nil && g.also[i] }
 
+// keepOfEach keeps the first document of each source.
+func (g *Groups) keepOfEach(members []int, source func(i int) int32) {
+	seen := map[int32]bool{}
+	for _, i := range members {
+		if s := source(i); !seen[s] {
+			seen[s], g.also[i] = true, true
+		}
+	}
+}
+
 // KeepMore makes groups keep as many documents as --copies says: those of earlier calls, the one that is kept anyway, and then the ones that --keep prefers. Of the
-// documents of --against, the one that is kept counts.
-func (g *Groups) KeepMore(m *options.Method) {
+// documents of --against, the one that is kept counts. source returns the number of the source of a document, for one copy of each.
+func (g *Groups) KeepMore(m *options.Method, source func(i int) int32) {
 	if m.Copies == "1" {
 		return
 	}
@@ -75,6 +85,10 @@ func (g *Groups) KeepMore(m *options.Method) {
 			}
 			return cmp.Compare(a, b)
 		})
+		if m.Copies == "source" {
+			g.keepOfEach(of, source)
+			continue
+		}
 		for _, i := range of[:min(len(of), m.Budget(len(of)))] {
 			g.also[i] = true
 		}

@@ -19,17 +19,19 @@ import (
 
 // A Method says when two documents are near-duplicates.
 type Method struct {
-	Name      string
-	Joins     string // auto, cosine: what joins a group, see Linkage
-	Keep      string // auto, cosine: which document of a group to keep, see Prefers
-	Copies    string // how many documents of a group to keep, see Budget
-	Weighs    bool   // cosine: --weights was given
-	Bits      int    // of fingerprints
-	Distance  int    // simhash: the largest distance
-	MinHash   neardup.MinHash
-	Threshold      // auto, cosine, minhash
-	ByContent bool // whether only the content counts, without metadata
-	Blend     papers.Blend
+	Name        string
+	Joins       string  // auto, cosine: what joins a group, see Linkage
+	Keep        string  // auto, cosine: which document of a group to keep, see Prefers
+	Copies      string  // how many documents of a group to keep, see Budget
+	Source      string  // the field with the source of a document; "" if nothing is said by source
+	MostRemoved float64 // the largest share of a source that may be removed
+	Weighs      bool    // cosine: --weights was given
+	Bits        int     // of fingerprints
+	Distance    int     // simhash: the largest distance
+	MinHash     neardup.MinHash
+	Threshold        // auto, cosine, minhash
+	ByContent   bool // whether only the content counts, without metadata
+	Blend       papers.Blend
 }
 
 // A Threshold says from which value on a pair counts.
@@ -68,6 +70,8 @@ func (m *Method) Budget(size int) int {
 		return int(math.Ceil(math.Sqrt(float64(size))))
 	case "log2":
 		return bits.Len(uint(size))
+	case "source":
+		return size
 	}
 	n, err := strconv.Atoi(m.Copies)
 	if err != nil || n < 1 {
@@ -151,7 +155,11 @@ func (m *Method) check(given map[string]bool) string {
 	case preferences[m.Keep] == nil:
 		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.Keep)
 	case m.Budget(1) == 0:
-		return fmt.Sprintf("--copies %q: must be a number from 1 on, sqrt or log2", m.Copies)
+		return fmt.Sprintf("--copies %q: must be a number from 1 on, sqrt, log2 or source", m.Copies)
+	case m.Copies == "source" && m.Source == "":
+		return "--copies source needs --source, which says where documents are from"
+	case !(m.MostRemoved > 0 && m.MostRemoved <= 1):
+		return fmt.Sprintf("--most-removed %g: must be above 0 and at most 1", m.MostRemoved)
 	case m.Bits != 64 && m.Bits != 128:
 		return fmt.Sprintf("--bits %d: must be 64 or 128", m.Bits)
 	case m.Distance < 0 || m.Distance > m.Bits:

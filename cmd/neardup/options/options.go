@@ -174,6 +174,8 @@ func (o *Options) checkUnit() string {
 		return "--unit and --shard cannot be used together: the rows of a document may be in several shards"
 	case o.Audit != "":
 		return "--unit and --audit cannot be used together"
+	case o.Method.Source != "":
+		return "--unit and --source cannot be used together"
 	case o.Cols.Metadata != "":
 		return "--unit and --metadata cannot be used together"
 	}

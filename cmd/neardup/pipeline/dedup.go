@@ -114,6 +114,7 @@ func (c *call) keepNeeded(to *write.Outputs) error {
 		return err
 	}
 	anew, all := to.ReadAgain()
+	anew = anew || c.o.Method.Source != ""
 	if learns := c.o.Learns(weights); learns || anew { // learning reads all, before they are loaded
 		return c.KeepCopies(learns || all)
 	}
@@ -176,12 +177,14 @@ func (c *call) comparing() (end func()) {
 
 // write writes the outputs, gives them their names, and prints the summary.
 func (c *call) write(to *write.Outputs, g *group.Groups, engine group.Engine, start time.Time) error {
-	g.KeepMore(&c.o.Method)
 	version, err := c.fp.Version()
 	if err != nil {
 		version = err.Error()
 	}
 	r := &write.Results{Corpus: c.Corpus, Options: c.o, Groups: g, Engine: engine, Version: version}
+	if err := r.BySource(); err != nil {
+		return err
+	}
 	if err := r.Write(to); err != nil {
 		return err
 	}

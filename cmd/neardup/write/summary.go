@@ -38,9 +38,10 @@ type Summary struct {
 	Bytes     int64   `json:"bytes"`              // of text
 	Seconds   float64 `json:"seconds"`
 	described int
-	said      []string // sentences about the decision and the families
-	largest   []int    // the documents that the largest groups keep
-	members   []int    // of the group that each document keeps
+	Sources   []SourceShare `json:"sources,omitempty"` // with --source
+	said      []string      // sentences about the decision and the families
+	largest   []int         // the documents that the largest groups keep
+	members   []int         // of the group that each document keeps
 }
 
 // summarize counts what was found.
@@ -80,6 +81,9 @@ func (r *Results) summarize(took time.Duration) (s Summary) {
 	slices.SortFunc(s.largest, func(a, b int) int { return cmp.Or(s.members[b]-s.members[a], a-b) })
 	if r.Groups.HasKinds {
 		r.summarizeExact(&s)
+	}
+	if r.source != nil {
+		s.Sources = r.shares()
 	}
 	return s
 }
@@ -150,6 +154,9 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 	fmt.Fprintf(w, "%s in %s; %s without them\n", cli.Count(s.Duplicates, "duplicate", "duplicates"), cli.Count(s.Groups, "group", "groups"), cli.Count(s.Left, "document remains", "documents remain"))
 	for _, line := range s.said {
 		fmt.Fprintln(w, line)
+	}
+	if s.Sources != nil {
+		saySources(w, s.Sources)
 	}
 	r.sayMissing(w, &s)
 	if s.Bad > 0 {

@@ -5,6 +5,7 @@
 //	tables.go    pairs, groups, and the collections; reads groups
 //	audit.go     what somebody needs to check each removed document
 //	report.go    the page in which people look at pairs
+//	sources.go   what becomes of each source of documents
 //	summary.go   what the user is told
 package write
 
@@ -28,6 +29,9 @@ type Results struct {
 	Groups  *group.Groups
 	Engine  group.Engine // for the page
 	Version string       // of the features of documents
+
+	source      []int32 // of each document, with --source; -1 for one of earlier calls
+	sourceNames []string
 }
 
 // Outputs are those of a call. Those that it does not have are nil.
