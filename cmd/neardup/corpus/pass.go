@@ -143,26 +143,6 @@ func (p *Pass[T]) block(c *Corpus, worker, from int, b *input.Block) (made []aga
 	return made
 }
 
-// EachField reads the new sources once more, and calls use with the value of a field of each document, in their order.
-func (c *Corpus) EachField(name string, use func(i int, value string) error) error {
-	cols := c.Reading.Cols
-	cols.IsRecord, cols.All = true, true
-	p := &Pass[string]{Cols: cols, Frees: true}
-	p.Work = func(_, _ int, s *input.Source, it *input.Item) (string, error) {
-		_, rec, err := it.Record(s, cols)
-		value, isThere := rec[name]
-		if err == nil && !isThere && it.Row != nil {
-			err = fmt.Errorf("no column %q; the columns are %q", name, s.Header.Names)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", c.At(it.Place), err)
-		}
-		return strings.Clone(value), err
-	}
-	p.Use = func(i int, _ *input.Source, _ *input.Item, value string) error { return use(i, value) }
-	return p.Run(c)
-}
-
 // EachWholeText reads all sources once more, old ones too, and calls use with the text of each wanted document, in their order. Documents of earlier
 // calls (--state) are in no source. Several goroutines call wanted.
 func (c *Corpus) EachWholeText(wanted func(i int) bool, use func(i int, text string) error) error {

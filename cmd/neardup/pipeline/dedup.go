@@ -182,7 +182,7 @@ func (c *call) write(to *write.Outputs, g *group.Groups, engine group.Engine, st
 		version = err.Error()
 	}
 	r := &write.Results{Corpus: c.Corpus, Options: c.o, Groups: g, Engine: engine, Version: version}
-	if err := r.BySource(); err != nil {
+	if err := write.Keep(r); err != nil {
 		return err
 	}
 	if err := r.Write(to); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/corpus"
 	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
@@ -29,30 +30,35 @@ type SourceShare struct {
 // leastGuarded is how many documents a source must have to be guarded by --most-removed: of a few documents most may be copies by chance.
 const leastGuarded = 20
 
-// BySource reads where the new documents are from, if --source asks for it, keeps the documents that --copies says, and returns an error if too much of a source, or of all
+// Sources say where the new documents of a call are from.
+type sources struct {
+	*Results
+	of    []int32 // of each document, the number of its source; -1 for one of earlier calls
+	names []string
+}
+
+// Keep decides how many documents of each group are kept (--copies), by their sources if --source says what these are. It returns an error if too much of a source, or of all
 // documents, would be removed.
-func (r *Results) BySource() error {
-	m := &r.Options.Method
-	if err := r.readSources(); err != nil {
-		return err
-	}
-	r.Groups.KeepMore(m, func(i int) int32 {
-		if i < len(r.source) {
-			return r.source[i]
+func Keep(r *Results) error {
+	m, s := &r.Options.Method, &sources{Results: r}
+	if m.Source != "" {
+		if err := s.read(m.Source); err != nil {
+			return err
 		}
-		return -1
-	})
+		r.sources = s
+	}
+	r.Groups.KeepMore(m, func(i int) int32 { return s.of[i] })
 	if m.MostRemoved >= 1 {
 		return nil
 	}
 	all := SourceShare{Documents: r.Docs.Len() - r.Old, Removed: r.Groups.Duplicates()}
-	all.largest, all.of = r.largestGroup(func(int) bool { return true })
-	if err := r.guard(&all, "all documents"); err != nil {
+	all.largest, all.of = s.largestGroup(func(int) bool { return true })
+	if err := s.guard(&all, "all documents"); err != nil {
 		return err
 	}
-	for n, s := range r.shares() {
-		s.largest, s.of = r.largestGroup(func(i int) bool { return r.source[i] == int32(n) })
-		if err := r.guard(&s, fmt.Sprintf("the documents of %q", cli.Printable(s.Name, 60))); err != nil {
+	for n, share := range s.shares() {
+		share.largest, share.of = s.largestGroup(func(i int) bool { return s.of[i] == int32(n) })
+		if err := s.guard(&share, fmt.Sprintf("the documents of %q", cli.Printable(share.Name, 60))); err != nil {
 			return err
 		}
 	}
@@ -60,26 +66,26 @@ func (r *Results) BySource() error {
 }
 
 // guard returns an error if too much of a source would be removed.
-func (r *Results) guard(s *SourceShare, what string) error {
-	most := r.Options.Method.MostRemoved
-	if s.Documents < leastGuarded || float64(s.Removed) <= most*float64(s.Documents) {
+func (s *sources) guard(share *SourceShare, what string) error {
+	most := s.Options.Method.MostRemoved
+	if share.Documents < leastGuarded || float64(share.Removed) <= most*float64(share.Documents) {
 		return nil
 	}
-	err := fmt.Errorf("%d of %d of %s would be removed, which is more than --most-removed %g; nothing is written", s.Removed, s.Documents, what, most)
-	d := r.Doc(s.largest)
+	err := fmt.Errorf("%d of %d of %s would be removed, which is more than --most-removed %g; nothing is written", share.Removed, share.Documents, what, most)
+	d := s.Doc(share.largest)
 	text := ""
 	if d.Place != input.NoPlace {
-		text = ": " + cli.Printable(r.Sources[d.Source].Beginning(d.Offset, r.Options.Cols), 80)
+		text = ": " + cli.Printable(s.Sources[d.Source].Beginning(d.Offset, s.Options.Cols), 80)
 	}
-	return fmt.Errorf("%w. The largest group has %d of them, like %s%s. To keep more, see --copies, --probability and --kinds", err, s.of, cli.Printable(d.ID, 60), text)
+	return fmt.Errorf("%w. The largest group has %d of them, like %s%s. To keep more, see --copies, --probability and --kinds", err, share.of, cli.Printable(d.ID, 60), text)
 }
 
 // largestGroup returns the document that names the group in which most of some new documents are removed, and how many.
-func (r *Results) largestGroup(isOne func(i int) bool) (first, most int) {
+func (s *sources) largestGroup(isOne func(i int) bool) (first, most int) {
 	counts := map[int]int{}
-	for i := r.Old; i < r.Docs.Len(); i++ {
-		if !r.Groups.IsKept(i) && isOne(i) {
-			counts[r.Groups.Of(i)]++
+	for i := s.Old; i < s.Docs.Len(); i++ {
+		if !s.Groups.IsKept(i) && isOne(i) {
+			counts[s.Groups.Of(i)]++
 		}
 	}
 	for named, n := range counts {
@@ -90,36 +96,51 @@ func (r *Results) largestGroup(isOne func(i int) bool) (first, most int) {
 	return first, most
 }
 
-// readSources reads the source of each document.
-func (r *Results) readSources() error {
-	name := r.Options.Method.Source
-	if name == "" {
-		return nil
-	}
-	r.source = make([]int32, r.Docs.Len())
+// read reads the source of each document, which is in a field.
+func (s *sources) read(field string) error {
+	s.of = make([]int32, s.Docs.Len())
 	numbers := map[string]int32{}
-	add := func(i int, value string) {
+	add := func(i int, value string) error {
 		source := sourceOf(value)
 		n, isKnown := numbers[source]
 		if !isKnown {
-			n = int32(len(r.sourceNames))
+			n = int32(len(s.names))
 			numbers[source] = n
-			r.sourceNames = append(r.sourceNames, strings.Clone(source))
+			s.names = append(s.names, strings.Clone(source))
 		}
-		r.source[i] = n
-	}
-	for i := range r.source {
-		if r.source[i] = -1; name == r.Options.Cols.ID && i >= r.Old {
-			add(i, r.Doc(i).ID)
-		}
-	}
-	if name == r.Options.Cols.ID {
+		s.of[i] = n
 		return nil
 	}
-	return r.EachField(name, func(i int, value string) error {
-		add(i, value)
+	isID := field == s.Options.Cols.ID
+	for i := range s.of {
+		if s.of[i] = -1; isID && i >= s.Old {
+			add(i, s.Doc(i).ID)
+		}
+	}
+	if isID {
 		return nil
-	})
+	}
+	return s.eachValue(field, add)
+}
+
+// eachValue reads the new documents once more, and calls use with the value of a field of each, in their order.
+func (s *sources) eachValue(field string, use func(i int, value string) error) error {
+	cols := s.Options.Cols
+	cols.IsRecord, cols.All = true, true
+	p := &corpus.Pass[string]{Cols: cols, Frees: true}
+	p.Work = func(_, _ int, from *input.Source, it *input.Item) (string, error) {
+		_, rec, err := it.Record(from, cols)
+		value, isThere := rec[field]
+		if err == nil && !isThere && it.Row != nil {
+			err = fmt.Errorf("no column %q; the columns are %q", field, from.Header.Names)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", s.At(it.Place), err)
+		}
+		return strings.Clone(value), err
+	}
+	p.Use = func(i int, _ *input.Source, _ *input.Item, value string) error { return use(i, value) }
+	return p.Run(s.Corpus)
 }
 
 // sourceOf returns the source that a value names: the host of a URL, without www; otherwise the value.
@@ -136,22 +157,22 @@ func sourceOf(value string) string {
 }
 
 // shares returns what becomes of each source, by its number.
-func (r *Results) shares() []SourceShare {
-	all := make([]SourceShare, len(r.sourceNames))
-	for n, name := range r.sourceNames {
+func (s *sources) shares() []SourceShare {
+	all := make([]SourceShare, len(s.names))
+	for n, name := range s.names {
 		all[n] = SourceShare{Name: name, Copies: map[string]int{}}
 	}
-	for i := r.Old; i < len(r.source); i++ {
-		s := &all[r.source[i]]
-		if s.Documents++; r.Groups.IsKept(i) {
+	for i := s.Old; i < len(s.of); i++ {
+		share := &all[s.of[i]]
+		if share.Documents++; s.Groups.IsKept(i) {
 			continue
 		}
-		s.Removed++
-		switch of := r.source[r.Groups.Kept[i]]; {
+		share.Removed++
+		switch of := s.of[s.Groups.Kept[i]]; {
 		case of < 0:
-			s.Copies[""]++
-		case of != r.source[i]:
-			s.Copies[r.sourceNames[of]]++
+			share.Copies[""]++
+		case of != s.of[i]:
+			share.Copies[s.names[of]]++
 		}
 	}
 	return all
@@ -162,6 +183,9 @@ const mostSources = 5
 
 // saySources says what becomes of the sources of which most is removed.
 func saySources(w io.Writer, all []SourceShare) {
+	if len(all) == 0 {
+		return
+	}
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b SourceShare) int {
 		return cmp.Or(cmp.Compare(b.Removed, a.Removed), cmp.Compare(a.Name, b.Name))

@@ -82,8 +82,8 @@ func (r *Results) summarize(took time.Duration) (s Summary) {
 	if r.Groups.HasKinds {
 		r.summarizeExact(&s)
 	}
-	if r.source != nil {
-		s.Sources = r.shares()
+	if r.sources != nil {
+		s.Sources = r.sources.shares()
 	}
 	return s
 }
@@ -155,9 +155,7 @@ func (r *Results) Summary(out io.Writer, took time.Duration) error {
 	for _, line := range s.said {
 		fmt.Fprintln(w, line)
 	}
-	if s.Sources != nil {
-		saySources(w, s.Sources)
-	}
+	saySources(w, s.Sources)
 	r.sayMissing(w, &s)
 	if s.Bad > 0 {
 		fmt.Fprintf(w, "lines or files skipped: %d\n", s.Bad)

@@ -30,8 +30,7 @@ type Results struct {
 	Engine  group.Engine // for the page
 	Version string       // of the features of documents
 
-	source      []int32 // of each document, with --source; -1 for one of earlier calls
-	sourceNames []string
+	sources *sources // with --source
 }
 
 // Outputs are those of a call. Those that it does not have are nil.
