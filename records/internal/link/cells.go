@@ -42,7 +42,7 @@ func (c *cells) with(texts []string) cells {
 	return made
 }
 
-// each returns what make makes of each text, on all processors.
+// each returns what do makes of each text, on all processors.
 func (c *cells) each(do func(text string) string) []string {
 	made := make([]string, len(c.texts))
 	inChunks(1000, len(made), func(from, to int) {
@@ -53,7 +53,7 @@ func (c *cells) each(do func(text string) string) []string {
 	return made
 }
 
-// filled returns how many rows have a cell that is not empty, of those that isOne picks.
+// count returns how many rows have a cell that isOne picks.
 func (c *cells) count(isOne func(n int) bool) (rows int) {
 	for n, k := range c.rows {
 		if isOne(n) {

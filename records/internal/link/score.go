@@ -29,7 +29,7 @@ func (t *Table) score(m *model, couples []couple, least float64) []Pair {
 		for _, p := range couples[from:to] {
 			isCopy := t.copies[p.a] == t.copies[p.b]
 			isSame, isLabelled := t.labels[p]
-			if !s.compare(p, at) && !isCopy && !isSame {
+			if !s.compare(p, at) && !isCopy && !isSame { // those two are kept whatever their odds are
 				continue
 			}
 			odds := oddsOf(t.logs(m, p.a, at)) + m.bias
