@@ -569,7 +569,7 @@ func TestMatchSearch(t *testing.T) {
 }
 
 func BenchmarkMatchSearch(b *testing.B) {
-	rows, _ := people(100_000, 5)
+	rows, _ := people(20_000, 5)
 	m := match(b, rows, MatchOptions{})
 	m.Search(rows[0])
 	b.ResetTimer()

@@ -2,6 +2,7 @@ package seen
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/neardup/neardup"
 )
+
+var full = flag.Bool("full", false, "run every benchmark at its full size")
 
 // text returns a text of random words.
 func text(r *rand.Rand, words int) []string {
@@ -308,10 +311,13 @@ func BenchmarkSeen(b *testing.B) {
 	}
 }
 
-// BenchmarkFull fills a filter with signatures, and reports bytes for each document, false alarms, and misses at a similarity of .8. Its size is for as many documents as the name says.
+// BenchmarkFull fills a filter with signatures, and reports bytes for each document, false alarms, and misses at a similarity of .8. It is filled with as many documents as the name says, more than a million only with -full.
 func BenchmarkFull(b *testing.B) {
 	for _, millions := range []int64{1, 10, 50, 100} {
 		b.Run(fmt.Sprint(millions, "M"), func(b *testing.B) {
+			if millions > 1 && !*full {
+				b.Skip("takes minutes: pass -full")
+			}
 			for range b.N {
 				r := rand.New(rand.NewPCG(9, 9))
 				size := int64(1 << 20)
