@@ -9,7 +9,7 @@ import (
 // little beyond that.
 
 const (
-	sampleSize = 100_000 // pairs at random
+	sampleSize = 100_000 // pairs at random, in a table of usual width
 	mostExact  = 5_000   // rows whose pairs are gone through to find all of those
 	// columnsWorth is how many independent columns a row is worth. With all columns taken as independent, journal, year and volume outweigh a title. With 4, F1 on
 	// rec-music20k and rec-song rises by .005, and falls by .05 where only title, author, journal and year of en-records-haematology are compared.
@@ -127,14 +127,24 @@ func beginOf(c *column, saysLittle bool) [random][levels]float64 {
 	return [random][levels]float64{of[0], differ, agree}
 }
 
+// usualColumns is how many columns a table has at most that learns from as many pairs as any: those that the constants were chosen on have up to 13.
+const usualColumns = 20
+
+// affordable returns how many pairs a table learns from, where one of usual width learns from some: fewer in a wide one, so that time does not grow with the columns, but a tenth
+// at least.
+func (t *Table) affordable(pairs int) int {
+	return max(pairs/10, pairs*usualColumns/max(len(t.columns), usualColumns))
+}
+
 // sample counts the levels of pairs at random. How often two rows are equal in a column is known exactly.
 func (t *Table) sample(to [][levels]float64) {
 	var pairs []couple
-	if t.all <= sampleSize && len(t.counted) <= mostExact { // with a small source and a large one, few pairs are found in many
+	size := t.affordable(sampleSize)
+	if t.all <= float64(size) && len(t.counted) <= mostExact { // with a small source and a large one, few pairs are found in many
 		pairs = t.allPairs(t.counted)
 	} else {
 		r := rand.New(rand.NewPCG(1, 2)) // the rows are in an order of their own
-		for range sampleSize {
+		for range size {
 			a, b := r.IntN(len(t.counted)), r.IntN(len(t.counted)-1)
 			if b >= a {
 				b++

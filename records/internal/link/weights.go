@@ -30,7 +30,7 @@ const (
 	chunk  = 4096 // pairs that are counted by one goroutine
 	rounds = 60   // of EM at most
 
-	learnFrom = 100_000 // pairs, and up to twice as many
+	learnFrom = 100_000 // pairs, and up to twice as many, in a table of usual width
 	settled   = 1e-4    // EM ends when no class changes by more than this share of it
 	// siblingShare is how much of what matches have in common siblings and relatives may have at most: a class of pairs that agree nearly everywhere would be one of
 	// matches with errors. With 0.5 no match is found in en-records-respiratory if its columns are joined to one; with 0.35, F1 on rec-song falls by .005.
@@ -64,7 +64,7 @@ type lesson struct {
 // lesson returns what is learned from pairs.
 func (t *Table) lesson(couples []couple) *lesson {
 	of := &lesson{share: 1}
-	if step := len(couples) / learnFrom; step > 1 {
+	if step := len(couples) / t.affordable(learnFrom); step > 1 {
 		some := make([]couple, 0, len(couples)/step+1)
 		for i := 0; i < len(couples); i += step {
 			some = append(some, couples[i])
