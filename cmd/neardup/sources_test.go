@@ -84,3 +84,16 @@ func TestSources(t *testing.T) {
 		}
 	}
 }
+
+// TestSourcesAgainst: documents like those of an old collection are said to be so, whatever that has of sources.
+func TestSourcesAgainst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	pages(t, "in.jsonl")
+	if status, _, stderr := callHere("dedup", "--method=simhash", "--save=old.fp", "in.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	status, out, stderr := callHere("dedup", "--method=simhash", "--source=meta.site", "--against=old.fp", "in.jsonl")
+	if status != 0 || !strings.Contains(out, "30 of 30  spam, 30 of them like documents of earlier runs") || !strings.Contains(out, "10 of 10  mirror") {
+		t.Error(out, stderr)
+	}
+}

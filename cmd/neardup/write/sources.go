@@ -22,9 +22,6 @@ type SourceShare struct {
 	Documents int            `json:"documents"`
 	Removed   int            `json:"removed"`
 	Copies    map[string]int `json:"copies,omitempty"` // by source, how many are removed in favour of a document of it; "" for earlier runs
-
-	largest int // the document that names the group which most of them are in
-	of      int // how many that are
 }
 
 // leastGuarded is how many documents a source must have to be guarded by --most-removed: of a few documents most may be copies by chance.
@@ -51,33 +48,33 @@ func Keep(r *Results) error {
 	if m.MostRemoved >= 1 {
 		return nil
 	}
-	all := SourceShare{Documents: r.Docs.Len() - r.Old, Removed: r.Groups.Duplicates()}
-	all.largest, all.of = s.largestGroup(func(int) bool { return true })
-	if err := s.guard(&all, "all documents"); err != nil {
+	all := SourceShare{Documents: r.New(), Removed: r.Groups.Duplicates()}
+	if err := s.guard(&all, "all documents", func(int) bool { return true }); err != nil {
 		return err
 	}
 	for n, share := range s.shares() {
-		share.largest, share.of = s.largestGroup(func(i int) bool { return s.of[i] == int32(n) })
-		if err := s.guard(&share, fmt.Sprintf("the documents of %q", cli.Printable(share.Name, 60))); err != nil {
+		what := fmt.Sprintf("the documents of %q", cli.Printable(share.Name, 60))
+		if err := s.guard(&share, what, func(i int) bool { return s.of[i] == int32(n) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// guard returns an error if too much of a source would be removed.
-func (s *sources) guard(share *SourceShare, what string) error {
+// guard returns an error if too much of a source would be removed. isOne picks its documents.
+func (s *sources) guard(share *SourceShare, what string, isOne func(i int) bool) error {
 	most := s.Options.Method.MostRemoved
 	if share.Documents < leastGuarded || float64(share.Removed) <= most*float64(share.Documents) {
 		return nil
 	}
 	err := fmt.Errorf("%d of %d of %s would be removed, which is more than --most-removed %g; nothing is written", share.Removed, share.Documents, what, most)
-	d := s.Doc(share.largest)
+	largest, of := s.largestGroup(isOne)
+	d := s.Doc(largest)
 	text := ""
 	if d.Place != input.NoPlace {
 		text = ": " + cli.Printable(s.Sources[d.Source].Beginning(d.Offset, s.Options.Cols), 80)
 	}
-	return fmt.Errorf("%w. The largest group has %d of them, like %s%s. To keep more, see --copies, --probability and --kinds", err, share.of, cli.Printable(d.ID, 60), text)
+	return fmt.Errorf("%w. The largest group has %d of them, like %s%s. To keep more, see --copies, --probability and --kinds", err, of, cli.Printable(d.ID, 60), text)
 }
 
 // largestGroup returns the document that names the group in which most of some new documents are removed, and how many.
