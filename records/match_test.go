@@ -494,7 +494,7 @@ func TestMatchLabels(t *testing.T) {
 		labels = append(labels, Label{A: p[0], B: p[1]})
 	}
 	if _, after := match(t, rows, MatchOptions{Labels: labels}).Explain(pairs[5][0], pairs[5][1]); !(after < before) {
-		t.Errorf("the probability of another pair was %g, and is %g after many pairs like it are said to be different", before, after)
+		t.Errorf("the probability of another pair was %g, and is %g after many pairs like it were labelled different", before, after)
 	}
 	for _, l := range []Label{{A: 1, B: 1}, {A: -1, B: 2}, {A: 0, B: len(rows)}} {
 		if _, err := Match(t.Context(), rows, MatchOptions{Labels: []Label{l}}); err == nil {
@@ -542,7 +542,7 @@ func TestMatchSearch(t *testing.T) {
 		t.Errorf("%d of %d rows are found", found, wanted)
 	}
 	if after := fmt.Sprint(m.Explain(0, 1)); after != before {
-		t.Errorf("a search has changed what is said of two rows: %s, %s", before, after)
+		t.Errorf("a search changed how two rows are explained: %s, %s", before, after)
 	}
 	for _, p := range m.Pairs[:50] {
 		got := m.Search(known[p.A])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// This file tests what is said of sources, and the guard of them (--source, --most-removed).
+// This file tests the report by source, and the limit on what may be removed (--source, --most-removed).
 
 // pages writes a file with pages of a site that are nearly equal, and of two others: one that copies the other.
 func pages(t *testing.T, path string) {
@@ -85,7 +85,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestSourcesAgainst: documents like those of an old collection are said to be so, whatever that has of sources.
+// TestSourcesAgainst: the summary counts documents that copy an old collection, even one without sources.
 func TestSourcesAgainst(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pages(t, "in.jsonl")

@@ -64,8 +64,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return n + 4, buffered.Flush()
 }
 
-// Read reads what [Filter.WriteTo] wrote, for the features of a Fingerprinter. Memory grows with what is there, whatever the bytes say. It returns an error if the features are
-// others, if the bytes are no filter, and if they are damaged.
+// Read reads what [Filter.WriteTo] wrote, for the features of a Fingerprinter. Memory grows with what is there, whatever the bytes say. It returns an error if the features
+// differ, or if the bytes are not a filter or are damaged.
 func Read(r io.Reader, of neardup.Fingerprinter) (*Filter, error) {
 	if err := of.Check(); err != nil {
 		return nil, err

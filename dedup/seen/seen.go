@@ -20,6 +20,7 @@ package seen
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -203,7 +204,7 @@ func (f *Filter) keysOf(signature neardup.Signature) []uint64 {
 	for band := range keys {
 		for row := range f.shape.rows {
 			v := signature[band*f.shape.rows+row] &^ borrowed
-			bytes[4*row], bytes[4*row+1], bytes[4*row+2], bytes[4*row+3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+			binary.LittleEndian.PutUint32(bytes[4*row:], v)
 		}
 		keys[band] = xxh3.HashSeed(bytes[:4*f.shape.rows], uint64(band))
 	}

@@ -150,7 +150,7 @@ func TestFalseAlarms(t *testing.T) {
 		}
 		got, said, noise := float64(alarms)/n, f.FalseAlarms(), 5*math.Sqrt(rate/n)
 		if got > rate/2+noise || got < rate/3-noise || math.Abs(got-said) > noise { // half of the rate is for bands that agree by chance
-			t.Errorf("%g: %g false alarms, and %g are said", rate, got, said)
+			t.Errorf("%g: %g false alarms, and FalseAlarms reports %g", rate, got, said)
 		}
 		if bits := float64(8*len(f.young.words)*16) / float64(f.Len()); bits > 8*40 {
 			t.Errorf("%g: %.1f bytes for each document", rate, bits/8)

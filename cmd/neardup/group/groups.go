@@ -11,7 +11,6 @@
 package group
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/neardup/neardup/cmd/neardup/corpus"
@@ -72,18 +71,24 @@ func (g *Groups) KeepMore(m *options.Method, source func(i int) int32) {
 			members[named] = append(members[named], i)
 		}
 	}
+	isFirst := func(i int) bool { return i < g.corpus.Old || int(g.Kept[i]) == i }
 	prefers := better(g.corpus, m)
+	before := func(a, b int) bool {
+		if isFirst(a) != isFirst(b) {
+			return isFirst(a)
+		}
+		return prefers(a, b)
+	}
 	g.also = make([]bool, len(g.Kept))
 	for _, of := range members {
-		slices.SortFunc(of, func(a, b int) int {
-			isFirst := func(i int) bool { return i < g.corpus.Old || int(g.Kept[i]) == i }
+		slices.SortStableFunc(of, func(a, b int) int {
 			switch {
-			case isFirst(a) != isFirst(b) && isFirst(a), isFirst(a) == isFirst(b) && prefers(a, b):
+			case before(a, b):
 				return -1
-			case isFirst(a) != isFirst(b), prefers(b, a):
+			case before(b, a):
 				return 1
 			}
-			return cmp.Compare(a, b)
+			return 0
 		})
 		if m.Copies == "source" {
 			g.keepOfEach(of, source)

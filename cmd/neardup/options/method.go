@@ -23,7 +23,7 @@ type Method struct {
 	Joins       string  // auto, cosine: what joins a group, see Linkage
 	Keep        string  // auto, cosine: which document of a group to keep, see Prefers
 	Copies      string  // how many documents of a group to keep, see Budget
-	Source      string  // the field with the source of a document; "" if nothing is said by source
+	Source      string  // the field with the source of a document; "" to report nothing by source
 	MostRemoved float64 // the largest share of a source that may be removed
 	Weighs      bool    // cosine: --weights was given
 	Bits        int     // of fingerprints

@@ -23,7 +23,7 @@ type Index struct {
 	words []map[string]int32 // by columns
 }
 
-// NewIndex returns an index of the rows of a result, nil if there are no weights: rows of a table of fewer than two match nothing.
+// NewIndex returns an index of the rows of a result. It is nil, and finds nothing, if the table has fewer than two rows, from which no weights were learned.
 func NewIndex(r *Result) *Index {
 	if r.model == nil {
 		return nil
@@ -138,13 +138,13 @@ func (x *Index) join(row map[string]string) (leave func()) {
 		leaves = append(leaves, c.join(keyOfValue(c.read(row[c.name])), nil))
 	}
 	t.copies = append(t.copies, int32(t.rows))
-	given, sources := t.given, t.sources
+	sources := t.sources
 	t.sources = nil // the row may be of any
 	return func() {
 		for _, leave := range leaves {
 			leave()
 		}
-		t.copies, t.given, t.sources = t.copies[:t.rows], given, sources
+		t.copies, t.sources = t.copies[:t.rows], sources
 	}
 }
 
